@@ -1,0 +1,25 @@
+package api
+
+import "net/http"
+
+// Route is one line of the contract's route table.
+type Route struct {
+	Method  string
+	Pattern string // as chi and OpenAPI write it
+	Right   Right
+	// Operation is the operationId in openapi.yaml, and the name the route has
+	// in logs and metrics.
+	Operation string
+}
+
+// Routes is the whole surface of a server. rest refuses to start when a route
+// here has no handler there; a test holds the list against openapi.yaml.
+var Routes = []Route{
+	{http.MethodGet, PathTeamMemory, Read, "getTeamMemory"},
+	{http.MethodPut, PathTeamMemory, Write, "putTeamMemory"},
+	{http.MethodGet, PathWhoAmI, Known, "whoAmI"},
+	{http.MethodGet, PathOpenAPI, Public, "openAPI"},
+	{http.MethodGet, PathWellKnown, Public, "wellKnown"},
+	{http.MethodGet, PathHealth, Public, "health"},
+	{http.MethodGet, PathReady, Public, "ready"},
+}

@@ -1,0 +1,218 @@
+// Package store is the storage contract of the server, method by method. It has
+// two implementations, store/sqlite (embedded, the default) and store/postgres;
+// store/storetest is the suite that both must pass.
+//
+// What is kept: organizations, their users and tokens; repos, each with a head
+// (version, checksum, counts); the current row of every key, tombstones
+// included; one row a version and one a change of a key, append-only; bodies by
+// checksum, once an organization, compressed; and the audit trail.
+//
+// What is promised: a [Store.Commit] is one transaction under the repo's lock,
+// durable when it returns, seen whole or not at all; reads see one instant; no
+// method takes a second connection inside a transaction. The store knows no
+// rules: which change is allowed is decided by the ledger, inside Commit, on the
+// state that Commit read under the lock.
+package store
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/teammem/teammem/api"
+	"github.com/teammem/teammem/server/audit"
+)
+
+// Errors of the contract. Implementations wrap them; callers use errors.Is.
+var (
+	// ErrNotFound: no such organization, token or repo.
+	ErrNotFound = errors.New("not found")
+	// ErrExists: the name is taken.
+	ErrExists = errors.New("already exists")
+	// ErrBusy: the database cannot serve this now and may in a moment (no free
+	// connection, a lock timeout, a failover). Nothing was changed.
+	ErrBusy = errors.New("the database is busy")
+	// ErrCorrupt: what was read does not have the checksum it was stored under.
+	ErrCorrupt = errors.New("stored content does not match its checksum")
+)
+
+// OrgID, UserID, TokenID and RepoID are the database's own row numbers. They never
+// leave the server.
+type (
+	OrgID   int64
+	UserID  int64
+	TokenID int64
+	RepoID  int64
+)
+
+// Store is the contract. All methods are safe for concurrent use.
+type Store interface {
+	// Ping answers nil when the store can serve.
+	Ping(ctx context.Context) error
+	// Epoch is the database's epoch, see [api.Epoch].
+	Epoch(ctx context.Context) (api.Epoch, error)
+
+	// CreateOrganization adds an organization. [ErrExists] when its name is taken.
+	CreateOrganization(ctx context.Context, org Organization) (Organization, error)
+	// Organizations lists all, by name.
+	Organizations(ctx context.Context) ([]Organization, error)
+	// Organization finds one by name. [ErrNotFound].
+	Organization(ctx context.Context, name string) (Organization, error)
+
+	// CreateToken adds a token, and the user and the membership it needs where
+	// they are new. [ErrNotFound] when the organization is.
+	CreateToken(ctx context.Context, token Token) (Token, error)
+	// Tokens lists an organization's tokens, newest first, revoked and expired
+	// ones included.
+	Tokens(ctx context.Context, org OrgID) ([]Token, error)
+	// TokenByHash finds a token, revoked and expired ones included, and the name
+	// of its organization, in one indexed read. [ErrNotFound].
+	TokenByHash(ctx context.Context, hash [32]byte) (Token, error)
+	// RevokeToken ends a token by its public id. Ending it twice is no error and
+	// keeps the first time. [ErrNotFound].
+	RevokeToken(ctx context.Context, org OrgID, uid string, at time.Time) error
+	// TouchToken notes when a token was last used.
+	TouchToken(ctx context.Context, id TokenID, at time.Time) error
+
+	// Head reads a repo's head in one indexed read. A repo without memory has
+	// the zero Head and no error.
+	Head(ctx context.Context, ref RepoRef) (Head, error)
+	// View reads a repo's head and the rows that changed after version since (0:
+	// all), as of one instant, in key order, without bodies.
+	View(ctx context.Context, ref RepoRef, since api.Version) (View, error)
+	// Bodies calls fn with the body of each checksum, in the order asked for.
+	// Bodies never change, so this may be called after the View they belong to,
+	// in pieces. [ErrCorrupt] when one is missing, damaged, or not what its
+	// checksum says; fn is never given wrong data.
+	Bodies(ctx context.Context, org OrgID, sums []api.Checksum, fn func(sum api.Checksum, content []byte) error) error
+
+	// Commit runs one change of a repo: it locks the repo, reads the state that
+	// concerns the touched keys, asks decide, and carries out the change that
+	// decide returns, durably. A nil change leaves everything as it is, and so
+	// does an error of decide, which Commit returns as it is. decide may be
+	// called again when the transaction has to be repeated; it must not block.
+	// Commit returns the head as it stands afterwards.
+	Commit(ctx context.Context, ref RepoRef, touched []api.Key, decide Decide) (Head, error)
+
+	// History reads the changes of one key, or of all keys when key is empty,
+	// newest first, below version before (0: from the newest), at most limit.
+	History(ctx context.Context, ref RepoRef, key api.Key, before api.Version, limit int) ([]Past, error)
+	// Audit reads a repo's audit trail after sequence number after, oldest
+	// first, at most limit.
+	Audit(ctx context.Context, ref RepoRef, after int64, limit int) ([]audit.Record, error)
+
+	// Close frees everything. No other method may be called afterwards.
+	Close() error
+}
+
+// RepoRef names a repo within an organization.
+type RepoRef struct {
+	Org  OrgID
+	Slug api.RepoSlug
+}
+
+// Organization is a tenant. Nothing of one is ever visible to another.
+type Organization struct {
+	ID         OrgID
+	UID        string // public, random, stable: "org_…"; organizationId on the wire
+	Name       string // unique among organizations; for people and commands
+	MaxEntries int    // live entries in a repo; 0: the server's default
+	Created    time.Time
+}
+
+// Token is a bearer token of one user in one organization. The secret itself is
+// never stored.
+type Token struct {
+	ID            TokenID
+	UID           string // public, random: "tok_…"
+	Org           OrgID
+	OrgUID        string // filled by reads
+	OrgName       string // filled by reads
+	User          UserID // filled by reads and by CreateToken
+	UserName      string
+	Role          api.Role
+	Hash          [32]byte // SHA-256 of the secret
+	Prefix        string   // the secret's first characters, for people
+	Created       time.Time
+	Expires       time.Time // zero: never
+	Revoked       time.Time // zero: not
+	LastUsed      time.Time // zero: never
+	OrgMaxEntries int       // filled by reads: the organization's MaxEntries
+}
+
+// Head is the state of a repo in a few numbers. The zero Head is a repo without
+// memory.
+type Head struct {
+	ID           RepoID
+	Version      api.Version
+	Checksum     api.Checksum // of the set of live entries
+	Set          []byte       // the ledger's accumulator behind Checksum; read by Commit only
+	Entries      int          // live ones
+	Bytes        int64        // of live entries' contents
+	LastModified time.Time
+	AuditHead    [32]byte // hash of the newest audit record; read by Commit only
+}
+
+// Row is the current state of one key.
+type Row struct {
+	Key      api.Key
+	Checksum api.Checksum // of the content; of a tombstone: of what was deleted
+	Deleted  bool
+	Size     int
+	Modified time.Time   // the file's own time as the writer named it
+	Version  api.Version // of the last change of this key
+}
+
+// View is what a repo held at one instant.
+type View struct {
+	Head Head
+	Rows []Row // in key order
+}
+
+// State is what Commit shows to decide: the head, and the rows of the touched
+// keys (tombstones included), of their live twins, of live keys that are a
+// directory of a touched key, and, for each touched key that is a directory of
+// live keys, at least one of these. All comparing is by [api.Key.Fold].
+type State struct {
+	Head Head
+	Rows map[api.Key]Row
+}
+
+// Decide makes the change, or returns nil for none, or an error for a refusal.
+type Decide func(State) (*Change, error)
+
+// Change is one new version of a repo.
+type Change struct {
+	Head   Head // as it shall be; ID is ignored
+	Author Author
+	Writes []Write
+	Audit  audit.Record // of this change
+}
+
+// Write is one key of a Change.
+type Write struct {
+	Key      api.Key
+	Fold     string       // the key's Fold
+	Checksum api.Checksum // of the content; of a deletion: of what is deleted
+	Previous api.Checksum // what was live before; empty for nothing
+	Deleted  bool
+	Size     int
+	Modified time.Time
+	Body     *Body // nil for a deletion
+}
+
+// Author is who made a change, and from where.
+type Author struct {
+	User   UserID
+	Token  TokenID
+	Client string // the machine's name for itself, see [api.HeaderClient]
+}
+
+// Past is one change of one key, as history keeps it.
+type Past struct {
+	Write    // without Body and Fold
+	Version  api.Version
+	At       time.Time
+	UserName string
+	Client   string
+}
