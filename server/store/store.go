@@ -172,7 +172,8 @@ type View struct {
 // State is what Commit shows to decide: the head, and the rows of the touched
 // keys (tombstones included), of their live twins, of live keys that are a
 // directory of a touched key, and, for each touched key that is a directory of
-// live keys, at least one of these. All comparing is by [api.Key.Fold].
+// live keys that are not touched themselves, at least one of these. All comparing
+// is by [api.Key.Fold].
 type State struct {
 	Head Head
 	Rows map[api.Key]Row
