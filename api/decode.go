@@ -379,6 +379,7 @@ func foreignError(status int, header http.Header) *Error {
 	}
 	e := &Error{
 		Code:    CodeOfStatus(status),
+		Foreign: true,
 		Message: fmt.Sprintf("not a teammem server but something on the way to it, or another server, answered %s (%s)", statusText(status), kind),
 	}
 	if e.Code.Status() != status {

@@ -110,6 +110,9 @@ type Error struct {
 	RetryAfter time.Duration
 	// Allow is sent as the header of that name with a 405.
 	Allow string
+	// Foreign marks an error that the client made of an answer that was not the
+	// contract's: a proxy's page, another program's JSON.
+	Foreign bool
 	// Err is the cause, for the log of the side that made the error. It never
 	// crosses the wire.
 	Err error

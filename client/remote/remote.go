@@ -1,0 +1,339 @@
+// Package remote is the client's side of the contract: it asks a server for a
+// repo's memory and pushes to it, over HTTP, and gives back the contract's own
+// values and errors.
+//
+// It promises three things. Nothing is believed that is not the contract's: an
+// answer that is not our JSON, a redirect, a page of some proxy become errors that
+// say so. The token goes to the one origin it was made for, in one header, and
+// nowhere else. And a fault that may pass is tried again, a bounded number of
+// times, with growing and random pauses and with respect for Retry-After; what is
+// left comes back as [Unreachable] or as an [api.Error].
+//
+// The syncer is its main caller.
+package remote
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/teammem/teammem/api"
+)
+
+// maxAnswer bounds what an answer may make the client read: the full set of a
+// repo at the server's own limits is larger than any real one by far.
+const maxAnswer = 1 << 30
+
+// Options are what a Client is made from.
+type Options struct {
+	Server string // origin, as config.Origin gives it
+	// Token is asked for before every request, so that a new login holds at
+	// once. An empty token sends no header.
+	Token      func() string
+	CAFile     string // PEM certificates to trust instead of the system's
+	ClientName string // see [api.HeaderClient]
+	UserAgent  string
+	// Tries is how often one call is tried in all; 0 means 4, the stock
+	// client's one try and three retries.
+	Tries int
+	// Pause is the first pause between tries; 0 means the stock 500 ms.
+	Pause time.Duration
+	// Transport replaces the network in tests.
+	Transport http.RoundTripper
+}
+
+// Client speaks to one server. It is safe for concurrent use.
+type Client struct {
+	opts Options
+	base *url.URL
+	http *http.Client
+}
+
+// New builds a client; it does not connect.
+func New(opts Options) (*Client, error) {
+	base, err := url.Parse(opts.Server)
+	if err != nil || base.Host == "" || base.Scheme != "http" && base.Scheme != "https" {
+		return nil, fmt.Errorf("server address %q: want https://host or http://127.0.0.1:port", opts.Server)
+	}
+	transport := opts.Transport
+	if transport == nil {
+		if transport, err = newTransport(opts.CAFile); err != nil {
+			return nil, err
+		}
+	}
+	if opts.Tries == 0 {
+		opts.Tries = 4
+	}
+	if opts.Pause == 0 {
+		opts.Pause = 500 * time.Millisecond
+	}
+	if opts.Token == nil {
+		opts.Token = func() string { return "" }
+	}
+	return &Client{
+		opts: opts,
+		base: base,
+		http: &http.Client{
+			Transport: transport,
+			// The token must not follow a redirect, and the answer of another
+			// place is not this server's.
+			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+		},
+	}, nil
+}
+
+func newTransport(caFile string) (*http.Transport, error) {
+	t := http.DefaultTransport.(*http.Transport).Clone()
+	t.DialContext = (&net.Dialer{Timeout: 10 * time.Second, KeepAlive: 15 * time.Second}).DialContext
+	t.TLSHandshakeTimeout = 10 * time.Second
+	t.MaxIdleConnsPerHost = 2
+	t.MaxResponseHeaderBytes = 64 << 10
+	if caFile == "" {
+		return t, nil
+	}
+	pem, err := os.ReadFile(caFile)
+	if err != nil {
+		return nil, fmt.Errorf("certificate file: %w", err)
+	}
+	pool := x509.NewCertPool()
+	if !pool.AppendCertsFromPEM(pem) {
+		return nil, fmt.Errorf("certificate file %s holds no PEM certificate", caFile)
+	}
+	t.TLSClientConfig = &tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS12}
+	return t, nil
+}
+
+// Server is the origin the client speaks to.
+func (c *Client) Server() string { return c.opts.Server }
+
+// Close gives up idle connections.
+func (c *Client) Close() { c.http.CloseIdleConnections() }
+
+// Query says what to ask of a repo.
+type Query struct {
+	Since       api.Version  // only what changed after it; 0: all
+	IfNoneMatch api.Checksum // answer "not modified" while the repo has this checksum
+	Hashes      bool         // checksums only
+}
+
+// Answer is what a repo's GET gave.
+type Answer struct {
+	NotModified bool
+	NoMemory    bool       // the repo has no memory yet, by our server's own word
+	Memory      api.Memory // otherwise
+}
+
+// Get reads a repo.
+func (c *Client) Get(ctx context.Context, repo api.RepoSlug, q Query) (Answer, error) {
+	params := url.Values{"repo": {string(repo)}}
+	if q.Hashes {
+		params.Set("view", "hashes")
+	}
+	if q.Since > 0 {
+		params.Set("since", strconv.FormatInt(int64(q.Since), 10))
+	}
+	header := http.Header{}
+	if q.IfNoneMatch != "" {
+		header.Set("If-None-Match", q.IfNoneMatch.ETag())
+	}
+	var answer Answer
+	err := c.call(ctx, request{method: http.MethodGet, path: api.PathTeamMemory, query: params, header: header}, func(status int, body []byte) (err error) {
+		if status == http.StatusNotModified {
+			answer.NotModified = true
+			return nil
+		}
+		if q.Hashes {
+			answer.Memory, err = api.DecodeHashes(body)
+		} else {
+			answer.Memory, err = api.DecodeMemory(body)
+		}
+		return err
+	})
+	if e, ok := api.AsError(err); ok && e.Code == api.NotFound && !e.Foreign && e.Details.ErrorCode != api.ErrorCodeNoRoute {
+		// Only the server's own error can say this, never a 404 of something
+		// in between.
+		return Answer{NoMemory: true}, nil
+	}
+	return answer, err
+}
+
+// Put pushes. ifMatch is empty where the push names its bases itself, or where
+// nothing is known of the repo.
+func (c *Client) Put(ctx context.Context, repo api.RepoSlug, push api.Push, ifMatch api.Checksum) (api.PushResult, error) {
+	body, err := EncodePush(push)
+	if err != nil {
+		return api.PushResult{}, err
+	}
+	header := http.Header{"Content-Type": {"application/json"}}
+	if ifMatch != "" {
+		header.Set("If-Match", ifMatch.ETag())
+	}
+	var result api.PushResult
+	err = c.call(ctx, request{method: http.MethodPut, path: api.PathTeamMemory, query: url.Values{"repo": {string(repo)}}, header: header, body: body},
+		func(_ int, body []byte) (err error) {
+			result, err = api.DecodePushResult(body)
+			return err
+		})
+	return result, err
+}
+
+// EncodePush is the body of a PUT. It does not escape what JSON need not, so that
+// a body is no larger than it has to be.
+func EncodePush(push api.Push) ([]byte, error) {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(push); err != nil {
+		return nil, fmt.Errorf("encode push: %w", err)
+	}
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
+}
+
+// WellKnown asks the server what it is. A server that does not answer this is
+// none of ours, or an older stock one: the error is then [api.NotFound].
+func (c *Client) WellKnown(ctx context.Context) (api.WellKnown, error) {
+	var w api.WellKnown
+	err := c.call(ctx, request{method: http.MethodGet, path: api.PathWellKnown, anonymous: true}, func(_ int, body []byte) (err error) {
+		w, err = api.DecodeWellKnown(body)
+		return err
+	})
+	return w, err
+}
+
+// WhoAmI asks whose the token is.
+func (c *Client) WhoAmI(ctx context.Context) (api.WhoAmI, error) {
+	var w api.WhoAmI
+	err := c.call(ctx, request{method: http.MethodGet, path: api.PathWhoAmI}, func(_ int, body []byte) (err error) {
+		w, err = api.DecodeWhoAmI(body)
+		return err
+	})
+	return w, err
+}
+
+type request struct {
+	method, path string
+	query        url.Values
+	header       http.Header
+	body         []byte
+	anonymous    bool // sends no token
+}
+
+// once sends the request a single time.
+func (c *Client) once(ctx context.Context, r request, read func(status int, body []byte) error) error {
+	ctx, cancel := context.WithTimeout(ctx, api.DefaultLimits.Request)
+	defer cancel()
+	u := *c.base
+	u.Path = strings.TrimSuffix(u.Path, "/") + r.path
+	u.RawQuery = r.query.Encode()
+	req, err := http.NewRequestWithContext(ctx, r.method, u.String(), bytes.NewReader(r.body))
+	if err != nil {
+		return err
+	}
+	for name, values := range r.header {
+		req.Header[name] = values
+	}
+	req.Header.Set("Accept", "application/json")
+	if c.opts.UserAgent != "" {
+		req.Header.Set("User-Agent", c.opts.UserAgent)
+	}
+	if c.opts.ClientName != "" {
+		req.Header.Set(api.HeaderClient, c.opts.ClientName)
+	}
+	if token := c.opts.Token(); token != "" && !r.anonymous {
+		req.Header.Set("Authorization", "Bearer "+token)
+	}
+	resp, err := c.http.Do(req)
+	if err != nil {
+		return unreachable(c.opts.Server, err)
+	}
+	defer func() { _ = resp.Body.Close() }()
+	body, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer+1))
+	switch {
+	case err != nil:
+		return unreachable(c.opts.Server, fmt.Errorf("the answer broke off: %w", err))
+	case len(body) > maxAnswer:
+		return api.Errorf(api.Internal, "the answer of %s is larger than %d bytes", c.opts.Server, maxAnswer)
+	}
+	return c.judge(resp, body, read)
+}
+
+// judge tells the contract's answers from all others.
+func (c *Client) judge(resp *http.Response, body []byte, read func(status int, body []byte) error) error {
+	switch status := resp.StatusCode; {
+	case status == http.StatusNotModified:
+		return read(status, nil)
+	case status >= 300 && status < 400:
+		return &Stranger{Server: c.opts.Server, What: "redirects elsewhere, which a teammem server never does"}
+	case status >= 400:
+		return api.DecodeError(status, resp.Header, body)
+	case status != http.StatusOK:
+		return &Stranger{Server: c.opts.Server, What: fmt.Sprintf("answers with status %d", status)}
+	}
+	if kind, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type")); kind != "application/json" {
+		return &Stranger{Server: c.opts.Server, What: fmt.Sprintf("answers with %q and not with JSON", kind)}
+	}
+	if err := read(resp.StatusCode, body); err != nil {
+		return &Stranger{Server: c.opts.Server, What: "answers with JSON that is not the contract's", Err: err}
+	}
+	return nil
+}
+
+// Unreachable says that a server could not be asked: nothing is known of what it
+// would have said. After a PUT it may have been carried out all the same.
+type Unreachable struct {
+	Server  string
+	Timeout bool
+	Err     error
+}
+
+func (e *Unreachable) Error() string {
+	if e.Timeout {
+		return fmt.Sprintf("the server %s did not answer in time", e.Server)
+	}
+	return fmt.Sprintf("the server %s cannot be reached: %v", e.Server, e.Err)
+}
+
+func (e *Unreachable) Unwrap() error { return e.Err }
+
+// unreachable keeps the cause and drops what net/http wraps round it, which
+// repeats the whole address.
+func unreachable(server string, err error) *Unreachable {
+	var wrapped *url.Error
+	timeout := errors.Is(err, context.DeadlineExceeded)
+	if errors.As(err, &wrapped) {
+		timeout = timeout || wrapped.Timeout()
+		err = wrapped.Err
+	}
+	return &Unreachable{Server: server, Timeout: timeout, Err: err}
+}
+
+// Stranger says that what answers under the server's address is not a teammem
+// server, or that something in between answers for it. Nothing it said was
+// believed.
+type Stranger struct {
+	Server, What string
+	Err          error
+}
+
+func (e *Stranger) Error() string {
+	text := fmt.Sprintf("%s %s: is this the address of a teammem server, without a sign-in page or another proxy before it?", e.Server, e.What)
+	if e.Err != nil {
+		text += fmt.Sprintf(" (%v)", e.Err)
+	}
+	return text
+}
+
+func (e *Stranger) Unwrap() error { return e.Err }
