@@ -3,6 +3,7 @@ package api
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"mime"
 	"net/http"
 	"strconv"
@@ -38,6 +39,8 @@ func DecodeHashes(data []byte) (Memory, error) {
 		return Memory{}, err
 	case m.Content.EntryChecksums == nil && m.EntryChecksums == nil:
 		return Memory{}, badAnswer("entryChecksums is missing", nil)
+	case m.EntryChecksums != nil && m.Content.EntryChecksums != nil && !maps.Equal(m.EntryChecksums, m.Content.EntryChecksums):
+		return Memory{}, badAnswer("its two entryChecksums differ", nil)
 	case m.Content.EntryChecksums == nil:
 		m.Content.EntryChecksums = m.EntryChecksums
 	}

@@ -51,7 +51,9 @@ func CodeOfStatus(status int) Code {
 	switch {
 	case status == http.StatusConflict:
 		return Conflict
-	case status == http.StatusBadGateway, status == http.StatusGatewayTimeout:
+	case status == http.StatusBadGateway, status == http.StatusGatewayTimeout,
+		// A server of ours sends neither of these; proxies do, and mean "later".
+		status == http.StatusRequestTimeout, status == http.StatusTooEarly:
 		return Overloaded
 	}
 	for code, s := range statusOfCode {

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -200,9 +201,14 @@ func (r *jsonReader) close() {
 func (r *jsonReader) str(isName bool) (string, error) {
 	from := r.at + 1
 	end, escaped, ascii := from, false, true
+	data := r.data // kept at hand: this loop sees every byte
 scan:
-	for ; end < len(r.data); end++ {
-		switch c := r.data[end]; {
+	for ; end < len(data); end++ {
+		c := data[end]
+		if plainBytes[c] {
+			continue
+		}
+		switch {
 		case c == '"':
 			break scan
 		case c == '\\':
@@ -210,7 +216,7 @@ scan:
 			end++ // whatever it is, it does not end the string
 		case c >= utf8.RuneSelf:
 			ascii = false
-		case c < ' ':
+		default:
 			return "", r.failString(isName, from, end, end, "a control character stands in a string as it is, without an escape")
 		}
 	}
@@ -240,6 +246,14 @@ func (r *jsonReader) failString(isName bool, from, end, at int, why string) erro
 	return r.fail(at, why)
 }
 
+// plainBytes are those that need no thought within a string.
+var plainBytes = func() (plain [256]bool) {
+	for c := ' '; c < utf8.RuneSelf; c++ {
+		plain[c] = c != '"' && c != '\\'
+	}
+	return plain
+}()
+
 func invalidAt(raw []byte) int {
 	for i := 0; i < len(raw); {
 		c, size := utf8.DecodeRune(raw[i:])
@@ -261,11 +275,12 @@ func unescape(raw []byte) (s string, bad int, why string) {
 	b.Grow(len(raw))
 	for i := 0; i < len(raw); {
 		if raw[i] != '\\' {
-			run := i
-			for i < len(raw) && raw[i] != '\\' {
-				i++
+			run := bytes.IndexByte(raw[i:], '\\')
+			if run < 0 {
+				run = len(raw) - i
 			}
-			b.Write(raw[run:i])
+			b.Write(raw[i : i+run])
+			i += run
 			continue
 		}
 		// A backslash is never last: the scan went over what follows it.
