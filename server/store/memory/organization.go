@@ -1,0 +1,59 @@
+package memory
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/teammem/teammem/server/store"
+)
+
+// CreateOrganization adds an organization.
+func (s *Store) CreateOrganization(ctx context.Context, org store.Organization) (store.Organization, error) {
+	err := s.write(ctx, func(next *state) error {
+		if _, taken := next.organizations.get(org.Name); taken {
+			return fmt.Errorf("organization %q: %w", org.Name, store.ErrExists)
+		}
+		org.ID = store.OrgID(next.nextID())
+		next.organizations = next.organizations.with(org.Name, org)
+		return nil
+	})
+	if err != nil {
+		return store.Organization{}, err
+	}
+	return org, nil
+}
+
+// Organizations lists all, by name.
+func (s *Store) Organizations(ctx context.Context) ([]store.Organization, error) {
+	now, err := s.read(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var all []store.Organization
+	for _, org := range now.organizations.all() {
+		all = append(all, org)
+	}
+	return all, nil
+}
+
+// Organization finds one by name.
+func (s *Store) Organization(ctx context.Context, name string) (store.Organization, error) {
+	now, err := s.read(ctx)
+	if err != nil {
+		return store.Organization{}, err
+	}
+	org, ok := now.organizations.get(name)
+	if !ok {
+		return store.Organization{}, fmt.Errorf("organization %q: %w", name, store.ErrNotFound)
+	}
+	return org, nil
+}
+
+func (s *state) organizationByID(id store.OrgID) (store.Organization, error) {
+	for _, org := range s.organizations.all() {
+		if org.ID == id {
+			return org, nil
+		}
+	}
+	return store.Organization{}, fmt.Errorf("organization: %w", store.ErrNotFound)
+}
