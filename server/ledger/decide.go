@@ -1,0 +1,244 @@
+package ledger
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/teammem/teammem/api"
+	"github.com/teammem/teammem/server/audit"
+	"github.com/teammem/teammem/server/store"
+)
+
+// decide is the rules of a PUT: what becomes of a repo in this state when this is
+// asked. It answers with the change, with nil when all that is asked already
+// stands, or with the refusal. It is pure and may be asked again.
+//
+// The order counts. What already stands is never refused, whatever the request
+// says of its base, so that a retry after a lost reply succeeds. A request from
+// an old state hears of that before it hears of twins and limits, which may be
+// gone in the new one.
+func decide(state store.State, ask *request, now time.Time) (*store.Change, error) {
+	now = api.NewTime(now).Time
+	pending := ask.pending(state, now)
+	if len(pending) == 0 {
+		return nil, nil
+	}
+	if err := ask.checkSizes(pending); err != nil {
+		return nil, err
+	}
+	standing := func(key api.Key) api.Checksum { return live(state, key).Checksum }
+	if refusal := ask.precondition.Holds(state.Head.Version, checksumOfHead(state.Head), standing, keysOf(pending)); refusal != nil {
+		return nil, refusal
+	}
+	if err := checkNeighbours(state, pending); err != nil {
+		return nil, err
+	}
+	if err := ask.checkCount(state.Head, pending); err != nil {
+		return nil, err
+	}
+	return ask.change(state, pending, now)
+}
+
+// live is the row of a key that has a content, or the zero row.
+func live(state store.State, key api.Key) store.Row {
+	if row, ok := state.Rows[key]; ok && !row.Deleted {
+		return row
+	}
+	return store.Row{}
+}
+
+// checksumOfHead is the head's checksum, which for a repo without memory is that
+// of the empty set: a client that was told it may name it.
+func checksumOfHead(head store.Head) api.Checksum {
+	if head.Version == 0 {
+		return new(set).checksum()
+	}
+	return head.Checksum
+}
+
+// pending is what is left to be done in this state, in key order.
+func (r *request) pending(state store.State, now time.Time) []store.Write {
+	var all []store.Write
+	renamed := map[string]bool{} // folds of keys that the request takes away
+	for _, key := range r.deletes {
+		row := live(state, key)
+		if row.Checksum == "" {
+			continue
+		}
+		fold := key.Fold()
+		renamed[fold] = true
+		all = append(all, store.Write{
+			Key: key, Fold: fold, Checksum: row.Checksum, Previous: row.Checksum, Deleted: true, Size: row.Size, Modified: r.fileTime(key, now),
+		})
+	}
+	for _, w := range r.writes {
+		fold := w.key.Fold()
+		previous := live(state, w.key).Checksum
+		if previous == w.body.Checksum || r.staysDeleted(state, w) && !renamed[fold] {
+			continue
+		}
+		all = append(all, store.Write{
+			Key: w.key, Fold: fold, Checksum: w.body.Checksum, Previous: previous, Size: w.body.Size, Modified: r.fileTime(w.key, now), Body: w.body,
+		})
+	}
+	slices.SortFunc(all, func(a, b store.Write) int { return cmp.Compare(a.Key, b.Key) })
+	return all
+}
+
+// staysDeleted reports whether a write brings exactly what was deleted and does
+// not say that it means to restore it: a client that knows no tombstones sends up
+// again the file it still has. A rename back to a deleted spelling means it.
+func (r *request) staysDeleted(state store.State, w write) bool {
+	row, known := state.Rows[w.key]
+	_, named := r.precondition.Base[w.key]
+	return known && row.Deleted && row.Checksum == w.body.Checksum && !named
+}
+
+// fileTime is the file's own time, which is never in the future.
+func (r *request) fileTime(key api.Key, now time.Time) time.Time {
+	if t, named := r.modified[key]; named && t.Before(now) {
+		return api.NewTime(t).Time
+	}
+	return now
+}
+
+func (r *request) checkSizes(pending []store.Write) error {
+	for _, w := range pending {
+		if w.Deleted || w.Size <= r.entryBytes {
+			continue
+		}
+		return &api.Error{
+			Code:    api.RequestTooLarge,
+			Message: fmt.Sprintf("the entry %q has %d bytes and may have %d", w.Key, w.Size, r.entryBytes),
+			Details: api.Details{ErrorCode: api.ErrorCodeEntryTooLarge, Key: w.Key, MaxBytes: int64(r.entryBytes), ReceivedBytes: int64(w.Size)},
+		}
+	}
+	return nil
+}
+
+// checkCount refuses what makes a full repo fuller. A repo over a limit that was
+// lowered may still be rewritten and emptied.
+func (r *request) checkCount(head store.Head, pending []store.Write) error {
+	more := 0
+	for _, w := range pending {
+		switch {
+		case w.Deleted:
+			more--
+		case w.Previous == "":
+			more++
+		}
+	}
+	after := head.Entries + more
+	if more <= 0 || after <= r.repoEntries {
+		return nil
+	}
+	return &api.Error{
+		Code:    api.RequestTooLarge,
+		Message: fmt.Sprintf("the repo would hold %d entries and may hold %d; delete some first", after, r.repoEntries),
+		Details: api.Details{ErrorCode: api.ErrorCodeTooManyEntries, MaxEntries: r.repoEntries, ReceivedEntries: after},
+	}
+}
+
+// checkNeighbours holds the new keys against those that stay: none may be a twin
+// of another, nor its directory.
+func checkNeighbours(state store.State, pending []store.Write) error {
+	leaves := map[api.Key]bool{}
+	for _, w := range pending {
+		leaves[w.Key] = w.Deleted
+	}
+	files := map[string]api.Key{}       // by fold, the keys that stay
+	directories := map[string]api.Key{} // by fold, one key that stays below each
+	for _, row := range state.Rows {
+		if row.Deleted || leaves[row.Key] {
+			continue
+		}
+		files[row.Key.Fold()] = row.Key
+		for _, dir := range row.Key.Ancestors() {
+			fold := dir.Fold()
+			if other, ok := directories[fold]; !ok || row.Key < other {
+				directories[fold] = row.Key // the least, so that the answer is one
+			}
+		}
+	}
+	for _, w := range pending {
+		if w.Deleted || w.Previous != "" {
+			continue
+		}
+		if twin, ok := files[w.Fold]; ok {
+			return api.TwinError(w.Key, twin)
+		}
+		if inside, ok := directories[w.Fold]; ok {
+			return api.DirectoryError(w.Key, inside)
+		}
+		for _, dir := range w.Key.Ancestors() {
+			if file, ok := files[dir.Fold()]; ok {
+				return api.DirectoryError(file, w.Key)
+			}
+		}
+	}
+	return nil
+}
+
+// change is the next version: the head with the pending writes in it, and its
+// audit record.
+func (r *request) change(state store.State, pending []store.Write, now time.Time) (*store.Change, error) {
+	head := state.Head
+	sum, err := readSet(head.Set)
+	if err != nil {
+		return nil, err
+	}
+	if sum.checksum() != checksumOfHead(head) {
+		return nil, fmt.Errorf("set of version %d: %w", head.Version, store.ErrCorrupt)
+	}
+	record := audit.Push{Keys: make([]audit.KeyChange, 0, len(pending))}
+	for _, w := range pending {
+		line := audit.KeyChange{Key: w.Key, Before: w.Previous}
+		if w.Previous != "" {
+			gone := single(w.Key, w.Previous)
+			sum.subtract(&gone)
+			head.Entries--
+			head.Bytes -= int64(live(state, w.Key).Size)
+		}
+		if !w.Deleted {
+			line.After = w.Checksum
+			sum.add(r.setOf(w.Key))
+			head.Entries++
+			head.Bytes += int64(w.Size)
+		}
+		record.Keys = append(record.Keys, line)
+	}
+	head.Version++
+	head.Set, head.Checksum = sum[:], sum.checksum()
+	// A clock that was put back does not put the repo's time back.
+	if head.LastModified.Before(now) {
+		head.LastModified = now
+	}
+	record.Checksum = head.Checksum
+	entry := audit.Record{
+		Seq: int64(head.Version), At: head.LastModified, Action: audit.ActionPush,
+		User: r.caller.UserName, TokenUID: r.caller.TokenUID, Client: r.caller.Client, Subject: record.Subject(),
+	}.Chain(head.AuditHead)
+	head.AuditHead = entry.Hash
+	return &store.Change{
+		Head:   head,
+		Author: store.Author{User: r.caller.User, Token: r.caller.Token, Client: r.caller.Client},
+		Writes: pending,
+		Audit:  entry,
+	}, nil
+}
+
+// setOf is the set of one entry to be written, which was made before the lock.
+func (r *request) setOf(key api.Key) *set {
+	i, _ := slices.BinarySearchFunc(r.writes, key, func(w write, k api.Key) int { return cmp.Compare(w.key, k) })
+	return &r.writes[i].set
+}
+
+func keysOf(writes []store.Write) []api.Key {
+	keys := make([]api.Key, len(writes))
+	for i, w := range writes {
+		keys[i] = w.Key
+	}
+	return keys
+}

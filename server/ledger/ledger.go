@@ -1,0 +1,119 @@
+// Package ledger is the rules of a repo: what a PUT may change and what a GET may
+// see. Versions, preconditions, tombstones, twins, limits, the checksum of the
+// whole set and the audit record of a change are decided here and nowhere else.
+//
+// A change is made in two steps. What can be known from the request alone is done
+// first, without any lock: keys are read, contents hashed and packed. Then the
+// store locks the repo and asks a pure function of the state and the request
+// ([store.Store.Commit] and decide), which answers with the whole change, with
+// none, or with the refusal. Its work grows with the request, not with the repo:
+// the checksum is kept as a sum of its members (see set).
+//
+// Kept promises (promises.md): S1 to S5 together with the store, S6 (a view is
+// served only when its rows have the checksum it states), S7, S8, S9 and S13.
+//
+// rest calls it, with a caller whose right has been checked. It knows no HTTP and
+// no SQL, takes its time from the clock it is given, and keeps no state but a
+// note of which versions were found sound.
+package ledger
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/teammem/teammem/api"
+	"github.com/teammem/teammem/server/store"
+)
+
+// Caller is who asks, as authentication found them.
+type Caller struct {
+	Org        store.OrgID
+	OrgUID     string
+	MaxEntries int // live entries in a repo of the organization; 0: the server's default
+	User       store.UserID
+	UserName   string
+	Token      store.TokenID
+	TokenUID   string
+	Role       api.Role
+	Client     string // the machine's name for itself, see [api.HeaderClient]
+}
+
+// Store is what the ledger needs of a [store.Store].
+type Store interface {
+	Head(ctx context.Context, ref store.RepoRef) (store.Head, error)
+	View(ctx context.Context, ref store.RepoRef, since api.Version) (store.View, error)
+	Bodies(ctx context.Context, org store.OrgID, sums []api.Checksum, fn func(sum api.Checksum, content []byte) error) error
+	Commit(ctx context.Context, ref store.RepoRef, touched []api.Key, decide store.Decide) (store.Head, error)
+}
+
+// Ledger applies the rules to one store. It is safe for concurrent use.
+type Ledger struct {
+	log    *slog.Logger
+	store  Store
+	now    func() time.Time
+	limits api.Limits
+	sound  soundViews
+}
+
+// New makes a ledger. Of limits it uses EntryBytes and RepoEntries.
+func New(log *slog.Logger, s Store, now func() time.Time, limits api.Limits) *Ledger {
+	return &Ledger{log: log, store: s, now: now, limits: limits}
+}
+
+// Head reads a repo's head, in one indexed read. The error is an *[api.Error] with
+// the code [api.NotFound] when the repo has no memory.
+func (l *Ledger) Head(ctx context.Context, caller Caller, repo api.RepoSlug) (store.Head, error) {
+	head, err := l.store.Head(ctx, caller.ref(repo))
+	if err != nil {
+		return store.Head{}, l.explain(ctx, caller, repo, "read the head", err)
+	}
+	if head.Version == 0 {
+		return store.Head{}, noMemory()
+	}
+	return head, nil
+}
+
+func (c Caller) ref(repo api.RepoSlug) store.RepoRef { return store.RepoRef{Org: c.Org, Slug: repo} }
+
+func noMemory() *api.Error {
+	return &api.Error{
+		Code:    api.NotFound,
+		Message: "this repo has no memory yet; the first push makes it",
+		Details: api.Details{ErrorCode: api.ErrorCodeNoMemory},
+	}
+}
+
+// busyFor is how long a caller is asked to wait for a busy database.
+const busyFor = time.Second
+
+// explain turns what the store says into what the caller is told. Damage is an
+// alarm in the log as well: nobody but the operator can cure it. repo is empty
+// where contents are concerned, which belong to an organization.
+func (l *Ledger) explain(ctx context.Context, caller Caller, repo api.RepoSlug, doing string, err error) error {
+	if known, ok := api.AsError(err); ok {
+		return known
+	}
+	switch {
+	case errors.Is(err, store.ErrCorrupt):
+		l.log.ErrorContext(ctx, "stored memory is damaged: restore it from a backup",
+			"alarm", api.ErrorCodeCorrupt, "organization", caller.OrgUID, "repo", string(repo), "while", doing, "error", err)
+		return &api.Error{
+			Code:    api.Internal,
+			Message: "what is stored does not match its checksum and is not served; the operator has been alarmed",
+			Details: api.Details{ErrorCode: api.ErrorCodeCorrupt},
+			Err:     err,
+		}
+	case errors.Is(err, store.ErrBusy), errors.Is(err, context.DeadlineExceeded):
+		return &api.Error{
+			Code:       api.Overloaded,
+			Message:    "the database is busy; try again in a moment",
+			Details:    api.Details{ErrorCode: api.ErrorCodeBusy},
+			RetryAfter: busyFor,
+			Err:        err,
+		}
+	}
+	return fmt.Errorf("%s: %w", doing, err)
+}

@@ -1,0 +1,140 @@
+package ledger
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+	"unicode/utf8"
+
+	"github.com/teammem/teammem/api"
+	"github.com/teammem/teammem/server/store"
+)
+
+// Push applies a PUT, whole or not at all, and gives the head that stands
+// afterwards: a new version, or the old one when all that is asked already
+// stands. A refusal is an *[api.Error] and has changed nothing.
+//
+// Asking for nothing of a repo without memory makes none: the head has version 0
+// then, and the checksum of the empty set.
+func (l *Ledger) Push(ctx context.Context, caller Caller, repo api.RepoSlug, push api.Push, ifMatch api.Tags) (store.Head, error) {
+	ask, err := prepare(caller, push, ifMatch, l.limits)
+	if err != nil {
+		return store.Head{}, err
+	}
+	head, err := l.store.Commit(ctx, caller.ref(repo), ask.touched(), func(state store.State) (*store.Change, error) {
+		return decide(state, ask, l.now())
+	})
+	if err != nil {
+		return store.Head{}, l.explain(ctx, caller, repo, "push", err)
+	}
+	head.Checksum = checksumOfHead(head)
+	return head, nil
+}
+
+// request is a push that is well formed in itself. What it needs of the repo is
+// decided by decide.
+type request struct {
+	caller       Caller
+	writes       []write               // in key order
+	deletes      []api.Key             // in key order, each once
+	modified     map[api.Key]time.Time // the files' own times, where they are named
+	precondition api.Precondition      // its bases are those of touched keys
+	entryBytes   int
+	repoEntries  int
+}
+
+// write is one entry to be written.
+type write struct {
+	key  api.Key
+	body *store.Body
+	set  set // of this entry alone
+}
+
+// touched are the keys the request names, in key order.
+func (r *request) touched() []api.Key {
+	keys := slices.Clone(r.deletes)
+	for _, w := range r.writes {
+		keys = append(keys, w.key)
+	}
+	slices.Sort(keys)
+	return keys
+}
+
+// prepare does with a push what needs no state: it checks what can be wrong with
+// it alone, then hashes and packs, so that none of that is done under the lock.
+func prepare(caller Caller, push api.Push, ifMatch api.Tags, limits api.Limits) (*request, error) {
+	writes := api.SortedKeys(push.Entries)
+	deletes := slices.Compact(slices.Sorted(slices.Values(push.Deletions)))
+	if err := checkKeys(writes, deletes); err != nil {
+		return nil, err
+	}
+	for _, key := range writes {
+		if !utf8.ValidString(push.Entries[key]) {
+			return nil, &api.Error{
+				Code:    api.InvalidRequest,
+				Message: fmt.Sprintf("the content of %q is not valid UTF-8", key),
+				Details: api.Details{ErrorCode: api.ErrorCodeBadBody, Key: key},
+			}
+		}
+	}
+	ask := &request{
+		caller:      caller,
+		deletes:     deletes,
+		modified:    make(map[api.Key]time.Time, len(push.Modified)),
+		entryBytes:  limits.EntryBytes,
+		repoEntries: limits.RepoEntries,
+	}
+	if caller.MaxEntries > 0 {
+		ask.repoEntries = caller.MaxEntries
+	}
+	for _, key := range writes {
+		content := []byte(push.Entries[key])
+		body := store.Pack(api.ChecksumOf(content), content)
+		ask.writes = append(ask.writes, write{key: key, body: body, set: single(key, body.Checksum)})
+	}
+	for key, t := range push.Modified {
+		ask.modified[key] = t.Time
+	}
+	ask.precondition = precondition(push, ifMatch, ask.touched())
+	return ask, nil
+}
+
+// precondition leaves out the bases of keys that the push does not touch: what
+// nobody asks to change needs no agreement, and does not stand for one either.
+func precondition(push api.Push, ifMatch api.Tags, touched []api.Key) api.Precondition {
+	p := push.Precondition(ifMatch)
+	p.Base = make(map[api.Key]*api.Checksum, len(push.BaseChecksums))
+	for _, key := range touched {
+		if base, named := push.BaseChecksums[key]; named {
+			p.Base[key] = base
+		}
+	}
+	return p
+}
+
+// checkKeys holds the keys of one push against the rules of protocol 1.7. Both
+// lists are sorted. A deletion may be the twin or the directory of a write: that
+// is a rename.
+func checkKeys(writes, deletes []api.Key) error {
+	for _, key := range slices.Concat(writes, deletes) {
+		if _, err := api.ParseKey(string(key)); err != nil {
+			var bad *api.KeyError
+			if errors.As(err, &bad) {
+				return bad.Wire()
+			}
+			return fmt.Errorf("key: %w", err)
+		}
+	}
+	for _, key := range deletes {
+		if _, both := slices.BinarySearch(writes, key); both {
+			return &api.Error{
+				Code:    api.InvalidRequest,
+				Message: fmt.Sprintf("the key %q is both written and deleted; send one or the other", key),
+				Details: api.Details{ErrorCode: api.ErrorCodeKeyTwice, Key: key},
+			}
+		}
+	}
+	return api.CheckKeySet(writes)
+}
