@@ -1,0 +1,376 @@
+package state
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/teammem/teammem/api"
+	"github.com/teammem/teammem/client/memdir"
+)
+
+// The agreement's file is made of lines that end in \n:
+//
+//	{"format":1, …}                                                  the head
+//	e  key  base  remote  local  size  mtime  ctime  inode  at       an entry
+//	t  key  checksum                                                 a tombstone
+//	r  key  checksum  kind  rule  line  since  limit  message        a refusal
+//	end  count  sha256                                               the tail
+//
+// Fields are separated by a tab. Entries stand in the order of their keys, then
+// tombstones, then refusals. A checksum is its 64 hex digits, "-" for none and "="
+// for the same as the base; text that could be mistaken is quoted as Go does; times
+// are nanoseconds since 1970. The count is that of the lines between head and tail,
+// the sum is taken over all bytes before the tail. A format with another number is
+// not read.
+const format = 1
+
+type head struct {
+	Format         int          `json:"format"`
+	Server         string       `json:"server"`
+	OrganizationID string       `json:"organizationId"`
+	Repo           api.RepoSlug `json:"repo"`
+	Directory      string       `json:"directory"`
+	// DirectoryBytes stands in for Directory when that is not UTF-8, which
+	// JSON cannot carry.
+	DirectoryBytes []byte       `json:"directoryBytes,omitempty"`
+	RootID         string       `json:"rootId"`
+	MarkerID       string       `json:"markerId"`
+	Epoch          api.Epoch    `json:"epoch"`
+	Version        api.Version  `json:"version"`
+	Checksum       api.Checksum `json:"checksum"`
+	Synced         time.Time    `json:"synced,omitzero"`
+	Halted         string       `json:"halted,omitempty"`
+}
+
+func encode(a *Agreement) ([]byte, error) {
+	h := head{
+		Format: format, Server: a.Server, OrganizationID: a.OrganizationID, Repo: a.Repo, Directory: a.Directory,
+		RootID: a.RootID, MarkerID: a.MarkerID, Epoch: a.Epoch, Version: a.Version, Checksum: a.Checksum,
+		Synced: a.Synced.UTC(), Halted: a.Halted,
+	}
+	if !utf8.ValidString(a.Directory) {
+		h.Directory, h.DirectoryBytes = "", []byte(a.Directory)
+	}
+	first, err := json.Marshal(h)
+	if err != nil {
+		return nil, err
+	}
+	w := writer{b: make([]byte, 0, len(first)+200*len(a.Entries)+200)}
+	w.b = append(w.b, first...)
+	w.b = append(w.b, '\n')
+	for _, key := range api.SortedKeys(a.Entries) {
+		w.entry(key, a.Entries[key])
+	}
+	for _, key := range api.SortedKeys(a.Tombstones) {
+		w.text("t")
+		w.text(string(key))
+		w.sum(a.Tombstones[key], "")
+		w.end()
+	}
+	for _, key := range api.SortedKeys(a.Refused) {
+		w.refusal(key, a.Refused[key])
+	}
+	if w.err != nil {
+		return nil, w.err
+	}
+	sum := sha256.Sum256(w.b)
+	return fmt.Appendf(w.b, "end\t%d\t%x\n", w.lines, sum), nil
+}
+
+// writer appends fields to lines. The first error stays.
+type writer struct {
+	b     []byte
+	lines int
+	err   error
+}
+
+func (w *writer) entry(key api.Key, e Entry) {
+	w.text("e")
+	w.text(string(key))
+	w.sum(e.Base, "")
+	w.sum(e.Remote, e.Base)
+	if e.File == (memdir.File{}) {
+		w.b = append(w.b, "-\t"...) // nothing behind it: no file
+		w.end()
+		return
+	}
+	if e.File.Key != key {
+		w.fail("entry %q holds the file of %q", key, e.File.Key)
+	}
+	w.sum(e.File.Checksum, e.Base)
+	f := e.File.Fingerprint
+	w.number(f.Size)
+	w.number(f.MTime)
+	w.number(f.CTime)
+	w.b = strconv.AppendUint(w.b, f.Inode, 10)
+	w.b = append(w.b, '\t')
+	w.number(f.At)
+	w.end()
+}
+
+func (w *writer) refusal(key api.Key, r Refusal) {
+	w.text("r")
+	w.text(string(key))
+	w.sum(r.Checksum, "")
+	w.text(r.Kind)
+	w.text(r.Rule)
+	w.number(int64(r.Line))
+	w.number(nanoseconds(r.Since))
+	w.number(r.Limit)
+	w.text(r.Message)
+	w.end()
+}
+
+func (w *writer) text(s string) {
+	if s == "" || s == "-" || s[0] == '"' || strings.ContainsFunc(s, unicode.IsControl) || !utf8.ValidString(s) {
+		w.b = strconv.AppendQuote(w.b, s)
+	} else {
+		w.b = append(w.b, s...)
+	}
+	w.b = append(w.b, '\t')
+}
+
+func (w *writer) number(n int64) {
+	w.b = strconv.AppendInt(w.b, n, 10)
+	w.b = append(w.b, '\t')
+}
+
+func (w *writer) sum(c, base api.Checksum) {
+	switch {
+	case c == "":
+		w.b = append(w.b, '-')
+	case c == base:
+		w.b = append(w.b, '=')
+	default:
+		if _, err := api.ParseChecksum(string(c)); err != nil {
+			w.fail("%v", err)
+			return
+		}
+		w.b = append(w.b, c[len(api.ChecksumPrefix):]...)
+	}
+	w.b = append(w.b, '\t')
+}
+
+func (w *writer) end() {
+	w.b[len(w.b)-1] = '\n'
+	w.lines++
+}
+
+func (w *writer) fail(format string, args ...any) {
+	if w.err == nil {
+		w.err = fmt.Errorf(format, args...)
+	}
+}
+
+// damaged says what is wrong with the file, without showing any of it.
+func damaged(format string, args ...any) error {
+	return fmt.Errorf("%s: %w", fmt.Sprintf(format, args...), ErrDamaged)
+}
+
+func decode(content []byte) (*Agreement, error) {
+	body, lines, err := checkTail(content)
+	if err != nil {
+		return nil, err
+	}
+	first, rest, _ := strings.Cut(string(body), "\n")
+	a, err := decodeHead(first)
+	if err != nil {
+		return nil, err
+	}
+	a.Entries = make(map[api.Key]Entry, lines)
+	r := reader{last: map[byte]api.Key{}}
+	for n := range lines {
+		var line string
+		line, rest, _ = strings.Cut(rest, "\n")
+		r.reset(line)
+		if err := r.record(a); err != nil {
+			return nil, fmt.Errorf("line %d: %w", n+2, err)
+		}
+	}
+	return a, nil
+}
+
+// checkTail proves that the file is whole before any of it is believed. lines is
+// the number of lines after the head.
+func checkTail(content []byte) (body []byte, lines int, err error) {
+	const longest = len("end\t\t\n") + 20 + 2*sha256.Size
+	if len(content) == 0 || content[len(content)-1] != '\n' {
+		return nil, 0, damaged("it is cut short")
+	}
+	from := max(0, len(content)-longest)
+	at := strings.LastIndexByte(string(content[from:len(content)-1]), '\n')
+	if at < 0 {
+		return nil, 0, damaged("it has no tail")
+	}
+	body, tail := content[:from+at+1], string(content[from+at+1:len(content)-1])
+	fields := strings.Split(tail, "\t")
+	if len(fields) != 3 || fields[0] != "end" {
+		return nil, 0, damaged("it is cut short")
+	}
+	if sum := sha256.Sum256(body); hex.EncodeToString(sum[:]) != fields[2] {
+		return nil, 0, damaged("its checksum is wrong")
+	}
+	lines = strings.Count(string(body), "\n") - 1
+	if fields[1] != strconv.Itoa(lines) {
+		return nil, 0, damaged("its count of lines is wrong")
+	}
+	return body, lines, nil
+}
+
+func decodeHead(line string) (*Agreement, error) {
+	var h head
+	if err := json.Unmarshal([]byte(line), &h); err != nil {
+		return nil, damaged("its head is not JSON")
+	}
+	if h.Format != format {
+		return nil, damaged("it has format %d and this client reads format %d", h.Format, format)
+	}
+	a := NewAgreement()
+	a.Server, a.OrganizationID, a.Repo, a.Directory = h.Server, h.OrganizationID, h.Repo, h.Directory
+	if h.DirectoryBytes != nil {
+		a.Directory = string(h.DirectoryBytes)
+	}
+	a.RootID, a.MarkerID = h.RootID, h.MarkerID
+	a.Epoch, a.Version, a.Checksum, a.Synced, a.Halted = h.Epoch, h.Version, h.Checksum, h.Synced, h.Halted
+	return a, nil
+}
+
+// reader takes the fields of one line. The first fault stays. last is the key before
+// of each kind of line, for the order.
+type reader struct {
+	rest string
+	more bool
+	bad  string
+	last map[byte]api.Key
+}
+
+func (r *reader) reset(line string) { r.rest, r.more, r.bad = line, true, "" }
+
+func (r *reader) field() string {
+	if !r.more {
+		r.fault("too few fields")
+		return ""
+	}
+	var field string
+	field, r.rest, r.more = strings.Cut(r.rest, "\t")
+	return field
+}
+
+func (r *reader) record(a *Agreement) error {
+	kind := r.field()
+	key := api.Key(r.text())
+	if len(kind) != 1 {
+		return damaged("a line of unknown kind")
+	}
+	if before, ok := r.last[kind[0]]; ok && before >= key {
+		return damaged("keys out of order")
+	}
+	r.last[kind[0]] = key
+	switch kind {
+	case "e":
+		a.Entries[key] = r.entry(key)
+	case "t":
+		a.Tombstones[key] = r.sum("")
+	case "r":
+		a.Refused[key] = Refusal{
+			Checksum: r.sum(""), Kind: r.text(), Rule: r.text(), Line: int(r.number()),
+			Since: instant(r.number()), Limit: r.number(), Message: r.text(),
+		}
+	default:
+		return damaged("a line of unknown kind")
+	}
+	if r.more {
+		r.fault("too many fields")
+	}
+	if r.bad != "" {
+		return damaged("%s", r.bad)
+	}
+	return nil
+}
+
+func (r *reader) entry(key api.Key) Entry {
+	base := r.sum("")
+	e := Entry{Base: base, Remote: r.sum(base)}
+	if r.more && r.rest == "-" {
+		r.rest, r.more = "", false
+		return e
+	}
+	e.File = memdir.File{Key: key, Checksum: r.sum(base)}
+	e.File.Fingerprint = memdir.Fingerprint{Size: r.number(), MTime: r.number(), CTime: r.number(), Inode: r.unsigned(), At: r.number()}
+	return e
+}
+
+// text copies, so that one key does not hold the whole file in memory.
+func (r *reader) text() string {
+	field := r.field()
+	if field == "" || field[0] != '"' {
+		return strings.Clone(field)
+	}
+	s, err := strconv.Unquote(field)
+	if err != nil {
+		r.fault("a text that is quoted wrongly")
+	}
+	return s
+}
+
+func (r *reader) sum(base api.Checksum) api.Checksum {
+	switch field := r.field(); field {
+	case "-":
+		return ""
+	case "=":
+		if base == "" {
+			r.fault("a checksum that refers to none")
+		}
+		return base
+	default:
+		c, err := api.ParseChecksum(api.ChecksumPrefix + field)
+		if err != nil {
+			r.fault("a checksum that is none")
+		}
+		return c
+	}
+}
+
+func (r *reader) number() int64 {
+	n, err := strconv.ParseInt(r.field(), 10, 64)
+	if err != nil {
+		r.fault("a number that is none")
+	}
+	return n
+}
+
+func (r *reader) unsigned() uint64 {
+	n, err := strconv.ParseUint(r.field(), 10, 64)
+	if err != nil {
+		r.fault("a number that is none")
+	}
+	return n
+}
+
+func (r *reader) fault(what string) {
+	if r.bad == "" {
+		r.bad = what
+	}
+}
+
+// nanoseconds keeps the zero time apart from 1970.
+func nanoseconds(t time.Time) int64 {
+	if t.IsZero() {
+		return 0
+	}
+	return t.UnixNano()
+}
+
+func instant(n int64) time.Time {
+	if n == 0 {
+		return time.Time{}
+	}
+	return time.Unix(0, n).UTC()
+}
