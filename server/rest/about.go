@@ -1,0 +1,105 @@
+package rest
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/teammem/teammem/api"
+)
+
+// extensions are those of protocol.md, part 2, that this server speaks.
+var extensions = []string{
+	api.ExtensionBaseChecksums,
+	api.ExtensionDeletions,
+	api.ExtensionSince,
+	api.ExtensionModified,
+}
+
+// wellKnown says what this server is, to anyone.
+func (h *Handler) wellKnown(c *call) error {
+	return writeJSON(c, http.StatusOK, api.WellKnown{
+		Server:     "teammem",
+		Version:    h.cfg.Version,
+		Limits:     h.cfg.Limits,
+		Extensions: extensions,
+	})
+}
+
+// openAPI gives the description of the contract.
+func (h *Handler) openAPI(c *call) error {
+	return writeBody(c, http.StatusOK, typeYAML, api.OpenAPI())
+}
+
+// whoAmI tells the bearer of a token about it.
+func (h *Handler) whoAmI(c *call) error {
+	answer := api.WhoAmI{
+		OrganizationID: c.who.OrgUID,
+		Organization:   c.who.OrgName,
+		User:           c.who.UserName,
+		Role:           c.who.Role,
+		TokenID:        c.who.TokenUID,
+	}
+	if !c.who.Expires.IsZero() {
+		expires := api.NewTime(c.who.Expires)
+		answer.Expires = &expires
+	}
+	return writeJSON(c, http.StatusOK, answer)
+}
+
+// status is the answer of the probes.
+type status struct {
+	Status string `json:"status"`
+}
+
+// health says that the process answers.
+func (h *Handler) health(c *call) error { return writeJSON(c, http.StatusOK, status{"ok"}) }
+
+// pingTime bounds a readiness probe: a database that takes longer cannot serve.
+const pingTime = 2 * time.Second
+
+// ready says that requests would be served: the database answers, and the server
+// is not about to end.
+func (h *Handler) ready(c *call) error {
+	if h.draining.Load() {
+		return overloaded("the server is shutting down", nil)
+	}
+	ctx, cancel := context.WithTimeout(c.r.Context(), pingTime)
+	defer cancel()
+	if err := h.db.Ping(ctx); err != nil {
+		return overloaded("the database does not answer", err)
+	}
+	return writeJSON(c, http.StatusOK, status{"ready"})
+}
+
+// epochFor is how long the database's epoch is believed. It changes only when a
+// backup is put in the database's place; answers may be this much late with it.
+const epochFor = time.Second
+
+// knownEpoch spares every answer a second read.
+type knownEpoch struct {
+	mu    sync.RWMutex
+	epoch api.Epoch
+	until time.Time
+}
+
+func (k *knownEpoch) get(ctx context.Context, db Database) (api.Epoch, error) {
+	now := time.Now()
+	k.mu.RLock()
+	epoch, until := k.epoch, k.until
+	k.mu.RUnlock()
+	if now.Before(until) {
+		return epoch, nil
+	}
+	// Several may ask at once; nobody waits for another's slow read.
+	epoch, err := db.Epoch(ctx)
+	if err != nil {
+		return "", fmt.Errorf("read the epoch: %w", err)
+	}
+	k.mu.Lock()
+	k.epoch, k.until = epoch, now.Add(epochFor)
+	k.mu.Unlock()
+	return epoch, nil
+}

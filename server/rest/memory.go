@@ -1,0 +1,187 @@
+package rest
+
+import (
+	"net/http"
+	"strconv"
+
+	"github.com/teammem/teammem/api"
+	"github.com/teammem/teammem/server/ledger"
+	"github.com/teammem/teammem/server/store"
+)
+
+// verifiedWhole is up to how many bytes of contents an answer is put together
+// and verified before its header is sent. Beyond it the answer goes out in
+// pieces.
+const verifiedWhole = 4 << 20
+
+// getTeamMemory answers GET: everything, hashes, or what changed since a
+// version. With If-None-Match the answer that nothing changed costs one read.
+func (h *Handler) getTeamMemory(c *call) error {
+	query, err := parseMemoryQuery(c.r)
+	if err != nil {
+		return err
+	}
+	c.repo = query.repo
+	ifNoneMatch, err := api.ParseTags(c.r.Header.Values("If-None-Match"))
+	if err != nil {
+		return err
+	}
+	ctx := c.r.Context()
+	if ifNoneMatch.Sent {
+		head, err := h.ledger.Head(ctx, c.caller, query.repo)
+		if err != nil {
+			return err
+		}
+		if ifNoneMatch.Match(head.Checksum) {
+			setHead(c, head)
+			c.begun = true
+			c.w.WriteHeader(http.StatusNotModified)
+			return nil
+		}
+	}
+	view, err := h.ledger.View(ctx, c.caller, query.repo, query.since)
+	if err != nil {
+		return err
+	}
+	epoch, err := h.epoch.get(ctx, h.db)
+	if err != nil {
+		return err
+	}
+	setHead(c, view.Head)
+	c.w.Header()["Content-Type"] = headerJSON
+	if c.r.Method == http.MethodHead {
+		return nil
+	}
+	return h.writeView(c, query, epoch, view)
+}
+
+// setHead sets the headers that stand for a repo's state.
+func setHead(c *call, head store.Head) {
+	header := c.w.Header()
+	header["Etag"] = []string{head.Checksum.ETag()}
+	header[api.HeaderVersion] = []string{strconv.FormatInt(int64(head.Version), 10)}
+}
+
+// writeView writes the body of a GET. Contents up to [verifiedWhole] are read,
+// and thereby verified, before the header goes out; the others follow it.
+func (h *Handler) writeView(c *call, query memoryQuery, epoch api.Epoch, view ledger.View) error {
+	var size int64
+	if !query.hashes {
+		for i := range view.Live {
+			size += int64(view.Live[i].Size)
+		}
+	}
+	if err := h.reserve(c, min(size, verifiedWhole)); err != nil {
+		return err
+	}
+	out := &pieces{whole: size <= verifiedWhole, send: func(b []byte) error {
+		c.begun = true
+		_, err := c.w.Write(b)
+		return err
+	}}
+	out.take()
+	defer out.giveBack()
+	if err := h.renderView(c, out, query, epoch, view); err != nil {
+		return err
+	}
+	if out.whole {
+		c.w.Header()["Content-Length"] = []string{strconv.Itoa(len(out.buf))}
+	}
+	return out.flush()
+}
+
+// renderView gives the body piece by piece, entries last.
+func (h *Handler) renderView(c *call, out *pieces, query memoryQuery, epoch api.Epoch, view ledger.View) error {
+	head := view.Head
+	out.text(`{"organizationId":`)
+	out.str(c.caller.OrgUID)
+	out.text(`,"repo":`)
+	out.str(string(query.repo))
+	out.text(`,"version":`)
+	out.int(int64(head.Version))
+	out.text(`,"epoch":`)
+	out.str(string(epoch))
+	out.text(`,"lastModified":`)
+	out.time(api.NewTime(head.LastModified))
+	out.text(`,"checksum":`)
+	out.plain(string(head.Checksum))
+	if view.Partial {
+		out.text(`,"partial":true`)
+	}
+	out.text(`,"deleted":`)
+	out.checksums(view.Deleted)
+	if query.hashes {
+		out.text(`,"entryChecksums":`)
+		out.checksums(view.Live)
+	}
+	out.text(`,"content":{"entryChecksums":`)
+	out.checksums(view.Live)
+	if !query.hashes {
+		out.text(`,"entryModified":`)
+		out.modified(view.Live)
+		out.text(`,"entries":{`)
+		if err := h.renderEntries(c, out, view.Live); err != nil {
+			return err
+		}
+		out.text(`}`)
+	}
+	out.text(`}}`)
+	return out.err
+}
+
+func (h *Handler) renderEntries(c *call, out *pieces, rows []store.Row) error {
+	if len(rows) == 0 {
+		return nil
+	}
+	first := true
+	return h.ledger.Bodies(c.r.Context(), c.caller, rows, func(row store.Row, content []byte) error {
+		if !first {
+			out.text(`,`)
+		}
+		first = false
+		out.str(string(row.Key))
+		out.text(`:`)
+		out.content(content)
+		return out.err
+	})
+}
+
+// putTeamMemory answers PUT.
+func (h *Handler) putTeamMemory(c *call) error {
+	query, err := parseMemoryQuery(c.r)
+	if err != nil {
+		return err
+	}
+	c.repo = query.repo
+	ifMatch, err := api.ParseTags(c.r.Header.Values("If-Match"))
+	if err != nil {
+		return err
+	}
+	body, err := h.readBody(c)
+	if err != nil {
+		return err
+	}
+	push, err := api.DecodePush(body)
+	if err != nil {
+		return err
+	}
+	ctx := c.r.Context()
+	// Asked before the change: once it is made, only its own answer may follow.
+	epoch, err := h.epoch.get(ctx, h.db)
+	if err != nil {
+		return err
+	}
+	head, err := h.ledger.Push(ctx, c.caller, query.repo, push, ifMatch)
+	if err != nil {
+		return err
+	}
+	setHead(c, head)
+	return writeJSON(c, http.StatusOK, api.PushResult{
+		OrganizationID: c.caller.OrgUID,
+		Repo:           query.repo,
+		Version:        head.Version,
+		Epoch:          epoch,
+		LastModified:   api.NewTime(head.LastModified),
+		Checksum:       head.Checksum,
+	})
+}

@@ -1,0 +1,256 @@
+// Package rest speaks HTTP for the server: it turns requests into calls of the
+// ledger and what comes back into the contract's JSON. It holds no rule of its
+// own and keeps no data but a second's memory of the database's epoch.
+//
+// The routes are data ([api.Routes]); a route without a handler, or a handler
+// without a route, is an error of [New]. Handlers return errors; one writer
+// answers them, also for unknown addresses, wrong methods and panics, so that
+// every answer is JSON. The right a route asks for is checked in one place, from
+// the table, before the handler runs.
+//
+// What is promised: every stage is bounded (requests at once, bytes of bodies at
+// once, size before and after decompression, the time of a request, of its body
+// and of its answer); a body that comes too slowly gets the connection closed; a
+// refused body is drained so that its sender sees why; a fault that will pass is
+// never a 4xx. Answers up to 4 MiB are verified before their header is sent,
+// larger ones are written in pieces and broken off when a content turns out
+// damaged. The log has one line a request and never a token, a body or a query
+// value but the repo.
+//
+// The server mounts a [Handler] as it is.
+package rest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/go-chi/chi/v5"
+	"github.com/klauspost/compress/gzhttp"
+	"github.com/klauspost/compress/gzip"
+	"golang.org/x/sync/semaphore"
+
+	"github.com/teammem/teammem/api"
+	"github.com/teammem/teammem/server/auth"
+	"github.com/teammem/teammem/server/ledger"
+	"github.com/teammem/teammem/server/store"
+)
+
+// Ledger is what rest asks of the rules.
+type Ledger interface {
+	Head(ctx context.Context, caller ledger.Caller, repo api.RepoSlug) (store.Head, error)
+	View(ctx context.Context, caller ledger.Caller, repo api.RepoSlug, since api.Version) (ledger.View, error)
+	Bodies(ctx context.Context, caller ledger.Caller, rows []store.Row, fn func(row store.Row, content []byte) error) error
+	Push(ctx context.Context, caller ledger.Caller, repo api.RepoSlug, push api.Push, ifMatch api.Tags) (store.Head, error)
+}
+
+// Authenticator finds whom an Authorization header speaks for.
+type Authenticator interface {
+	Authenticate(ctx context.Context, header string) (auth.Identity, error)
+}
+
+// Database is what rest asks of the store itself.
+type Database interface {
+	Ping(ctx context.Context) error
+	Epoch(ctx context.Context) (api.Epoch, error)
+}
+
+// Config bounds the work of a Handler.
+type Config struct {
+	Version string // of the build, announced under [api.PathWellKnown]
+	Limits  api.Limits
+
+	InFlight int           // requests at once; more are answered 503
+	Memory   int64         // bytes of bodies held at once, in and out; decoding needs up to three times that
+	Request  time.Duration // a request as a whole; below the 30 s after which clients give up
+	Body     time.Duration // a body to arrive; a slower one gets the connection closed
+
+	// What is read of a refused body, so that its sender sees the answer and not
+	// a reset.
+	DrainBytes int64
+	DrainTime  time.Duration
+}
+
+// DefaultConfig is fit for a small machine.
+func DefaultConfig() Config {
+	return Config{
+		Version:    "devel",
+		Limits:     api.DefaultLimits,
+		InFlight:   512,
+		Memory:     256 << 20,
+		Request:    25 * time.Second,
+		Body:       20 * time.Second,
+		DrainBytes: 16 << 20,
+		DrainTime:  10 * time.Second,
+	}
+}
+
+// Handler answers all requests of the contract.
+type Handler struct {
+	log    *slog.Logger
+	ledger Ledger
+	auth   Authenticator
+	db     Database
+	cfg    Config
+
+	router   chi.Router
+	compress func(http.Handler) http.HandlerFunc
+	ids      *requestIDs
+	epoch    knownEpoch
+	inFlight chan struct{}
+	memory   *semaphore.Weighted
+	draining atomic.Bool
+	calls    sync.WaitGroup
+}
+
+// New builds the Handler. It refuses when [api.Routes] and the handlers here do
+// not fit each other.
+func New(log *slog.Logger, l Ledger, a Authenticator, db Database, cfg Config) (*Handler, error) {
+	compress, err := gzhttp.NewWrapper(
+		gzhttp.CompressionLevel(gzip.BestSpeed),
+		gzhttp.ContentTypes([]string{typeJSON, typeYAML}),
+	)
+	if err != nil {
+		return nil, fmt.Errorf("set up compression: %w", err)
+	}
+	h := &Handler{
+		log:      log,
+		ledger:   l,
+		auth:     a,
+		db:       db,
+		cfg:      cfg,
+		router:   chi.NewRouter(),
+		compress: compress,
+		ids:      newRequestIDs(),
+		inFlight: make(chan struct{}, cfg.InFlight),
+		memory:   semaphore.NewWeighted(cfg.Memory),
+	}
+	if err := h.mount(api.Routes); err != nil {
+		return nil, err
+	}
+	return h, nil
+}
+
+// ServeHTTP answers one request.
+func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) { h.router.ServeHTTP(w, r) }
+
+// Drain makes the Handler say that it is not ready, for balancers that ask. It
+// goes on answering.
+func (h *Handler) Drain() { h.draining.Store(true) }
+
+// Wait returns when no call is under way any more. No new one may come in: the
+// listener is closed before.
+func (h *Handler) Wait() { h.calls.Wait() }
+
+// handle answers one call, or returns the error to answer with.
+type handle func(*call) error
+
+// handlers are by operation.
+func (h *Handler) handlers() map[string]handle {
+	return map[string]handle{
+		"getTeamMemory": h.getTeamMemory,
+		"putTeamMemory": h.putTeamMemory,
+		"whoAmI":        h.whoAmI,
+		"openAPI":       h.openAPI,
+		"wellKnown":     h.wellKnown,
+		"health":        h.health,
+		"ready":         h.ready,
+	}
+}
+
+// noRoute stands in the log for a request that no route answers.
+var noRoute = api.Route{Operation: "none", Right: api.Public}
+
+func (h *Handler) mount(routes []api.Route) error {
+	handlers := h.handlers()
+	for _, route := range routes {
+		answer, ok := handlers[route.Operation]
+		if !ok {
+			return fmt.Errorf("the route %s %s has no handler for its operation %q", route.Method, route.Pattern, route.Operation)
+		}
+		delete(handlers, route.Operation)
+		serve := h.serve(route, answer)
+		h.router.Method(route.Method, route.Pattern, serve)
+		if route.Method == http.MethodGet {
+			h.router.Method(http.MethodHead, route.Pattern, serve)
+		}
+	}
+	for operation := range handlers {
+		return fmt.Errorf("the handler of %q has no route", operation)
+	}
+	lost := h.serve(noRoute, h.lost)
+	h.router.NotFound(lost)
+	h.router.MethodNotAllowed(lost)
+	return nil
+}
+
+// lost answers a request that no route takes: 405 where another method would
+// do, else 404.
+func (h *Handler) lost(c *call) error {
+	var allowed []string
+	for _, method := range []string{http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete} {
+		if h.router.Match(chi.NewRouteContext(), method, c.r.URL.Path) {
+			allowed = append(allowed, method)
+		}
+	}
+	if len(allowed) == 0 {
+		return &api.Error{
+			Code:    api.NotFound,
+			Message: "there is nothing at this address",
+			Details: api.Details{ErrorCode: api.ErrorCodeNoRoute},
+		}
+	}
+	allow := allowed[0]
+	for _, method := range allowed[1:] {
+		allow += ", " + method
+	}
+	return &api.Error{
+		Code:    api.InvalidRequest,
+		Status:  http.StatusMethodNotAllowed,
+		Message: "this address takes other methods: " + allow,
+		Details: api.Details{ErrorCode: api.ErrorCodeMethod},
+		Allow:   allow,
+	}
+}
+
+// enter admits a call, unless as many are under way as may be. leave gives the
+// place back. Probes always come in: an overloaded server is not a dead one.
+func (h *Handler) enter(route api.Route) (leave func(), err error) {
+	if slices.Contains([]string{"health", "ready"}, route.Operation) {
+		return func() {}, nil
+	}
+	select {
+	case h.inFlight <- struct{}{}:
+		return func() { <-h.inFlight }, nil
+	default:
+		return nil, overloaded("as many requests are under way as the server takes at once", errors.New("too many requests in flight"))
+	}
+}
+
+// authorize finds the caller and holds the role against the route's right. This
+// is the one place where that happens.
+func (h *Handler) authorize(c *call) error {
+	if c.route.Right == api.Public {
+		return nil
+	}
+	who, err := h.auth.Authenticate(c.r.Context(), c.r.Header.Get("Authorization"))
+	if err != nil {
+		return err
+	}
+	c.who = who
+	c.caller = callerOf(who, c.r)
+	if !who.Role.May(c.route.Right) {
+		return &api.Error{
+			Code:    api.Permission,
+			Message: fmt.Sprintf("the role %s does not hold the right to %s: an admin of the organization can give a token of a higher role", who.Role, c.route.Right),
+			Details: api.Details{ErrorCode: api.ErrorCodeRole},
+		}
+	}
+	return nil
+}
