@@ -1,0 +1,231 @@
+package client
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	"github.com/teammem/teammem/api"
+	"github.com/teammem/teammem/client/memdir"
+	"github.com/teammem/teammem/client/remote"
+	"github.com/teammem/teammem/client/syncer"
+	"github.com/teammem/teammem/client/watch"
+)
+
+const (
+	// flushTime is what a last push gets when the client is told to stop; the
+	// stock client takes as much.
+	flushTime = 2 * time.Second
+	// firstPause and longestPause bound the waits between tries while the server
+	// is away.
+	firstPause   = time.Second
+	longestPause = time.Minute
+	// againPause comes before another look at files that change under our hands.
+	againPause = 100 * time.Millisecond
+	// limitsAge is how old the server's announced limits may be while something
+	// is held back by one of them.
+	limitsAge = time.Minute
+)
+
+// Run keeps the directory and the repo in agreement until ctx ends. It pulls
+// first, then watches, also when the server has nothing. When ctx ends, edits that
+// still wait get one quick push. Faults of the server or the directory are told
+// and waited for; only an error that no waiting can cure ends Run.
+func (s *Session) Run(ctx context.Context) error {
+	batches := make(chan watch.Batch, 1)
+	watcher := watch.New(s.log, s.cfg.Dir, watch.Options{Quiet: s.cfg.Debounce, Ceiling: s.cfg.Ceiling, Rescan: s.cfg.Rescan})
+	watching, stop := context.WithCancel(ctx)
+	done := make(chan error, 1)
+	l := &loop{Session: s, pause: firstPause}
+	l.round(ctx, syncer.Both)
+	go func() { done <- watcher.Run(watching, batches) }()
+	defer func() {
+		stop()
+		<-done
+	}()
+	poll := time.NewTimer(l.next())
+	defer poll.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return l.flush()
+		case err := <-done:
+			done <- err
+			if ctx.Err() == nil {
+				return fmt.Errorf("watch %s: %w", s.cfg.Dir, err)
+			}
+			return l.flush()
+		case <-batches:
+			l.round(ctx, syncer.Edits)
+			if l.again {
+				poll.Reset(l.next())
+			}
+		case <-poll.C:
+			l.round(ctx, syncer.News)
+			poll.Reset(l.next())
+		}
+	}
+}
+
+// loop is the moving state of one Run.
+type loop struct {
+	*Session
+	away     bool          // the server could not be reached the last time
+	pause    time.Duration // until the next try, while it is away
+	denied   string        // the token that was refused; nothing is asked with it again
+	barred   string        // the token that may not push
+	halted   string        // what was told of a halt
+	lost     bool          // the directory was gone or another one
+	again    bool          // look again at once
+	limitsAt time.Time
+}
+
+// next is the time until the next question to the server.
+func (l *loop) next() time.Duration {
+	switch {
+	case l.again:
+		return againPause
+	case l.away:
+		wait := l.pause/2 + rand.N(l.pause/2+1)
+		l.pause = min(2*l.pause, longestPause)
+		return wait
+	}
+	// ± 20 %, so that the clients of a team do not ask in step.
+	fifth := l.cfg.Poll / 5
+	return l.cfg.Poll - fifth + rand.N(2*fifth+1)
+}
+
+// round runs one round and tells what came of it.
+func (l *loop) round(ctx context.Context, mode syncer.Mode) {
+	token := l.cfg.Remote.Token()
+	if l.denied != "" && l.denied == token {
+		return // waits for a new login
+	}
+	if l.denied != "" || l.barred != "" && l.barred != token {
+		l.syncer.ForgiveAll()
+	}
+	l.denied = ""
+	l.syncer.SetPush(!l.cfg.NoPush && (l.barred == "" || l.barred != token))
+	l.refreshLimits(ctx)
+	if l.away || l.again || l.halted != "" {
+		mode = syncer.Both
+	}
+	l.again = false
+	l.reopen()
+	report, err := l.syncer.Round(ctx, mode)
+	if ctx.Err() != nil {
+		return
+	}
+	l.judge(report, err, token)
+}
+
+func (l *loop) judge(report *syncer.Report, err error, token string) {
+	var unreachable *remote.Unreachable
+	var halt *syncer.Halt
+	var stranger *remote.Stranger
+	switch code := api.CodeOf(err); {
+	case err == nil:
+		l.well(report)
+	case errors.As(err, &unreachable), errors.As(err, &stranger), code.Temporary() && isAnswer(err):
+		l.gone(err)
+	case errors.As(err, &halt):
+		l.lost = errors.Is(err, memdir.ErrGone) || errors.Is(err, memdir.ErrReplaced)
+		if l.halted != halt.Why {
+			l.halted = halt.Why
+			l.tell(syncer.Event{Kind: syncer.EventHalted, Text: halt.Why, Hint: halt.Hint})
+		}
+	case code == api.Authentication:
+		l.denied = token
+		l.tell(syncer.Event{Kind: syncer.EventSignIn, Text: "the server does not accept the token: " + err.Error(), Hint: "client login; edits wait here until then"})
+	case code == api.Permission:
+		l.barred = token
+		l.tell(syncer.Event{Kind: syncer.EventSignIn, Text: "this token may not push: " + err.Error(), Hint: "ask an administrator for the role member; changes of others still arrive"})
+	default:
+		l.gone(err)
+	}
+}
+
+// reopen opens the directory anew after it was away: what came back by a mount or
+// a copy has the same marker and another identity.
+func (l *loop) reopen() {
+	if !l.lost {
+		return
+	}
+	dir, err := memdir.Open(l.cfg.Dir)
+	if err != nil {
+		return // the round says what is wrong
+	}
+	marker, ok, err := dir.Marker()
+	if err != nil || !ok || marker.ID != l.Agreed().MarkerID {
+		_ = dir.Close()
+		return
+	}
+	unlock, err := dir.Lock(lockedFor)
+	if err != nil {
+		_ = dir.Close()
+		return
+	}
+	_ = l.unlock()
+	_ = l.dir.Close()
+	l.dir, l.unlock, l.lost = dir, unlock, false
+	l.syncer.SetDirectory(dir)
+}
+
+func isAnswer(err error) bool {
+	_, ok := api.AsError(err)
+	return ok
+}
+
+func (l *loop) well(report *syncer.Report) {
+	if l.away {
+		l.away, l.pause = false, firstPause
+		l.tell(syncer.Event{Kind: syncer.EventOnline, Text: "the server is back"})
+	}
+	if l.halted != "" {
+		l.halted = ""
+		l.tell(syncer.Event{Kind: syncer.EventResumed, Text: "syncing goes on"})
+	}
+	l.again = report.Pending
+}
+
+// gone tells once that the server is away, and lets next wait longer and longer.
+func (l *loop) gone(err error) {
+	if !l.away {
+		l.away = true
+		l.tell(syncer.Event{Kind: syncer.EventOffline, Text: err.Error(), Hint: "edits wait here; tried again by itself"})
+	}
+	var e *api.Error
+	if errors.As(err, &e) && e.RetryAfter > l.pause {
+		l.pause = min(e.RetryAfter, longestPause)
+	}
+}
+
+// refreshLimits asks anew what the server takes, while something waits for it to
+// take more.
+func (l *loop) refreshLimits(ctx context.Context) {
+	if !l.syncer.WaitsForLimits() || l.now().Sub(l.limitsAt) < limitsAge {
+		return
+	}
+	l.limitsAt = l.now()
+	if limits, perKey, _, err := l.askLimits(ctx); err == nil {
+		l.syncer.SetLimits(limits, perKey)
+	}
+}
+
+// flush pushes what still waits, in the little time that is left.
+func (l *loop) flush() error {
+	if l.denied != "" || l.cfg.NoPush {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), flushTime)
+	defer cancel()
+	_, err := l.syncer.Round(ctx, syncer.Edits)
+	if err == nil || errors.Is(err, context.DeadlineExceeded) {
+		return nil
+	}
+	// Nothing is lost: the edits are in the directory and go out next time.
+	l.log.Info("last push not made; the edits go out at the next start", "error", err)
+	return nil
+}

@@ -1,0 +1,334 @@
+package syncer
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/teammem/teammem/api"
+	"github.com/teammem/teammem/api/scan"
+	"github.com/teammem/teammem/client/state"
+)
+
+// Kinds of refusal, as state.Refusal.Kind holds them.
+const (
+	refusedSecret = "secret" // held here by the scanner
+	refusedKey    = "key"    // cannot be pushed under this name
+	refusedLimit  = "limit"  // more than the server takes
+	refusedServer = "server" // the server said no
+)
+
+// item is one key on its way to the server.
+type item struct {
+	key  api.Key
+	base api.Checksum
+	sum  api.Checksum // empty: a deletion
+	from api.Key      // of a new spelling: the old one, whose checksum is base
+	text []byte
+	at   time.Time
+	size int // of its part of the body
+}
+
+// push carries out the part of a plan that changes the server: sorted batches,
+// topics before indexes, one after another, each on what the one before left.
+func (s *Syncer) push(ctx context.Context, plan []Action, here *here, there *there, report *Report) error {
+	items, err := s.pushable(plan, here, report)
+	if err != nil {
+		return err
+	}
+	sender := &sender{Syncer: s, report: report, etag: there.checksum}
+	done := 0
+	for _, batch := range batches(items, s.opts.Limits.BatchBytes) {
+		if err := sender.send(ctx, batch); err != nil {
+			return err
+		}
+		done += len(batch)
+		s.opts.Progress("pushing", done, len(items))
+	}
+	return nil
+}
+
+// pushable reads and scans what the plan wants to push. What may not leave is
+// named and stays.
+func (s *Syncer) pushable(plan []Action, here *here, report *Report) ([]item, error) {
+	var items []item
+	refused := map[api.Key]bool{}
+	for _, a := range plan {
+		switch a.Kind {
+		case Delete:
+			items = append(items, item{key: a.Key, base: a.Base, size: len(a.Key) + bodyOverhead})
+		case Hold:
+			refused[a.Key] = true
+			s.refuse(a.Key, state.Refusal{Checksum: a.Local, Kind: refusedKey, Message: a.Why})
+		case Push, Respell:
+			it, verdict := s.pushItem(a, here, report)
+			switch verdict {
+			case goes:
+				items = append(items, it)
+			case stays:
+				refused[a.Key] = true
+			}
+		}
+	}
+	for key := range s.agreed.Refused {
+		if !refused[key] {
+			delete(s.agreed.Refused, key)
+			s.dirty = true
+		}
+	}
+	slices.SortStableFunc(items, func(a, b item) int {
+		switch {
+		case a.key.IsIndex() == b.key.IsIndex():
+			return 0
+		case a.key.IsIndex():
+			return 1
+		}
+		return -1
+	})
+	return items, nil
+}
+
+type verdict int
+
+const (
+	goes  verdict = iota
+	stays         // refused, and told
+	later         // changed under the round
+)
+
+func (s *Syncer) pushItem(a Action, here *here, report *Report) (item, verdict) {
+	if r, ok := s.agreed.Refused[a.Key]; ok && r.Checksum == a.Local && (r.Kind == refusedLimit || r.Kind == refusedServer) {
+		return item{}, stays
+	}
+	text, err := s.dir.Read(a.Key, s.opts.Limits.EntryBytes)
+	if err != nil || api.ChecksumOf(text) != a.Local {
+		report.Pending = true
+		return item{}, later
+	}
+	if r, held := s.scan(a.Key, text); held {
+		r.Checksum = a.Local
+		s.refuse(a.Key, r)
+		return item{}, stays
+	}
+	quoted, err := json.Marshal(string(text))
+	if err != nil {
+		s.refuse(a.Key, state.Refusal{Checksum: a.Local, Kind: refusedKey, Message: err.Error()})
+		return item{}, stays
+	}
+	return item{
+		key: a.Key, base: a.Base, sum: a.Local, text: text, from: a.From,
+		at:   time.Unix(0, here.files[a.Key].Fingerprint.MTime),
+		size: len(quoted) + len(a.Key) + bodyOverhead,
+	}, goes
+}
+
+// scan holds back what must not leave. A scanner that fails sends nothing.
+func (s *Syncer) scan(key api.Key, text []byte) (r state.Refusal, held bool) {
+	findings, err := s.scanner.Scan(key, text)
+	if err != nil {
+		return state.Refusal{Kind: refusedSecret, Rule: "scanner", Message: "could not be scanned for secrets: " + err.Error()}, true
+	}
+	for _, f := range findings {
+		if scan.DefaultVerdict(f.Class) == scan.Refuse {
+			return state.Refusal{Kind: refusedSecret, Rule: f.Rule, Line: f.Line}, true
+		}
+	}
+	return state.Refusal{}, false
+}
+
+// refuse notes a refusal and tells of it once.
+func (s *Syncer) refuse(key api.Key, r state.Refusal) {
+	if old, ok := s.agreed.Refused[key]; ok && old.Checksum == r.Checksum && old.Kind == r.Kind && old.Rule == r.Rule {
+		r.Since = old.Since
+	} else {
+		r.Since = s.now()
+	}
+	if s.agreed.Refused[key] != r {
+		s.agreed.Refused[key] = r
+		s.dirty = true
+	}
+	e := Event{Kind: EventRefused, Keys: []api.Key{key}, Text: r.Message, Hint: "it is tried again when the file changes"}
+	if r.Kind == refusedSecret {
+		e = Event{Kind: EventHeld, Keys: []api.Key{key}, Text: r.Message, Rule: r.Rule, Line: r.Line, Hint: "take the secret out; the file goes out by itself then"}
+	}
+	s.once(e, string(r.Checksum)+r.Kind+r.Rule)
+}
+
+func (s *Syncer) forgiveRefusals(kinds ...string) {
+	for key, r := range s.agreed.Refused {
+		if slices.Contains(kinds, r.Kind) {
+			delete(s.agreed.Refused, key)
+			s.dirty = true
+		}
+	}
+}
+
+// bodyOverhead is what an entry takes in a body beside its key and its text: the
+// key twice more, a checksum, a time, punctuation.
+const bodyOverhead = 160
+
+// batches fills bodies up to most bytes, greedily and in order. An item that is
+// larger than that travels alone.
+func batches(items []item, most int) [][]item {
+	var all [][]item
+	var batch []item
+	size := 0
+	for _, it := range items {
+		if len(batch) > 0 && size+it.size > most {
+			all, batch, size = append(all, batch), nil, 0
+		}
+		batch, size = append(batch, it), size+it.size
+	}
+	if len(batch) > 0 {
+		all = append(all, batch)
+	}
+	return all
+}
+
+// sender sends the batches of one push.
+type sender struct {
+	*Syncer
+	report *Report
+	etag   api.Checksum // of the state after the last batch
+	full   *api.Error   // the repo takes no new entries
+}
+
+// send sends a batch. Of a batch that is refused for good it finds the entries
+// that are to blame by halving it, so that the others still get in.
+func (s *sender) send(ctx context.Context, batch []item) error {
+	if batch = s.withoutNew(batch); len(batch) == 0 {
+		return nil
+	}
+	push, ifMatch := s.body(batch)
+	result, err := s.server.Put(ctx, s.opts.Repo, push, ifMatch)
+	if err == nil {
+		s.sent(batch, result)
+		return s.save()
+	}
+	e, ok := api.AsError(err)
+	if !ok {
+		return err
+	}
+	switch {
+	case e.Code == api.Conflict:
+		return errStale
+	case !blamesEntry(e):
+		return err
+	case len(batch) == 1:
+		s.refusedItem(batch[0], e)
+		return nil
+	}
+	half := len(batch) / 2
+	if err := s.send(ctx, batch[:half]); err != nil {
+		return err
+	}
+	return s.send(ctx, batch[half:])
+}
+
+// blamesEntry reports whether a refusal may be the fault of one entry rather
+// than of the request, the caller or the server.
+func blamesEntry(e *api.Error) bool {
+	switch e.Code {
+	case api.RequestTooLarge, api.Refused:
+		return true
+	case api.InvalidRequest:
+		return !e.Foreign && e.Details.ErrorCode != api.ErrorCodeBadRepo && e.Status == 0
+	}
+	return false
+}
+
+func (s *sender) body(batch []item) (push api.Push, ifMatch api.Checksum) {
+	push.Entries = make(map[api.Key]string, len(batch))
+	push.Modified = make(map[api.Key]api.Time, len(batch))
+	bases := make(map[api.Key]*api.Checksum, len(batch))
+	for _, it := range batch {
+		bases[it.key] = nil
+		switch {
+		case it.from != "":
+			bases[it.from] = &it.base
+			push.Deletions = append(push.Deletions, it.from)
+		case it.base != "":
+			bases[it.key] = &it.base
+		}
+		if it.sum == "" {
+			push.Deletions = append(push.Deletions, it.key)
+			continue
+		}
+		push.Entries[it.key] = string(it.text)
+		push.Modified[it.key] = api.NewTime(it.at)
+	}
+	if !s.opts.PerKey {
+		return push, s.etag
+	}
+	push.BaseChecksums = bases
+	return push, ""
+}
+
+// sent notes what the server has taken.
+func (s *sender) sent(batch []item, result api.PushResult) {
+	var pushed, deleted []api.Key
+	for _, it := range batch {
+		if it.sum == "" {
+			s.dropped(it.key, &there{deleted: map[api.Key]api.Checksum{it.key: it.base}})
+			deleted = append(deleted, it.key)
+			continue
+		}
+		s.agree(it.key, it.sum)
+		s.remember(it.sum, it.text)
+		if it.from != "" {
+			s.dropped(it.from, &there{deleted: map[api.Key]api.Checksum{it.from: it.base}})
+		}
+		pushed = append(pushed, it.key)
+	}
+	s.report.Changed = true
+	s.report.Uploaded = append(s.report.Uploaded, pushed...)
+	s.report.Deleted = append(s.report.Deleted, deleted...)
+	s.tellKeys(EventPushed, pushed)
+	s.tellKeys(EventDeleted, deleted)
+	s.etag = result.Checksum
+	if result.Version == s.agreed.Version+1 {
+		// Nobody else wrote in between, so this is the whole news.
+		s.agreed.Version, s.agreed.Checksum = result.Version, result.Checksum
+		if result.Epoch != "" {
+			s.agreed.Epoch = result.Epoch
+		}
+	} else if result.Version > s.agreed.Version {
+		s.report.Pending = true
+	}
+	if s.agreed.OrganizationID == "" {
+		s.agreed.OrganizationID = result.OrganizationID
+	}
+	s.dirty = true
+}
+
+func (s *sender) refusedItem(it item, e *api.Error) {
+	r := state.Refusal{Checksum: it.sum, Kind: refusedServer, Rule: e.Details.ErrorCode, Message: e.Message}
+	if e.Code == api.RequestTooLarge {
+		r.Kind, r.Limit = refusedLimit, e.Details.MaxBytes
+		if e.Details.ErrorCode == api.ErrorCodeTooManyEntries {
+			r.Limit, s.full = int64(e.Details.MaxEntries), e
+		}
+	}
+	s.refuse(it.key, r)
+}
+
+// withoutNew leaves out new entries once the repo has said that it is full.
+func (s *sender) withoutNew(batch []item) []item {
+	if s.full == nil {
+		return batch
+	}
+	var rest []item
+	for _, it := range batch {
+		if it.base == "" {
+			s.refuse(it.key, state.Refusal{
+				Checksum: it.sum, Kind: refusedLimit, Rule: s.full.Details.ErrorCode, Limit: int64(s.full.Details.MaxEntries),
+				Message: fmt.Sprintf("the repo is full: it takes %d entries", s.full.Details.MaxEntries),
+			})
+			continue
+		}
+		rest = append(rest, it)
+	}
+	return rest
+}
