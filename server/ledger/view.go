@@ -3,7 +3,6 @@ package ledger
 import (
 	"context"
 	"fmt"
-	"slices"
 	"sync"
 
 	"github.com/teammem/teammem/api"
@@ -26,25 +25,17 @@ func (l *Ledger) View(ctx context.Context, caller Caller, repo api.RepoSlug, sin
 	ref := caller.ref(repo)
 	read, err := l.read(ctx, ref, max(since, 0))
 	partial := since > 0 && since <= read.Head.Version
-	if err == nil && since > 0 && (!partial || slices.ContainsFunc(read.Rows, isTombstone)) {
-		// Whether a tombstone is void is decided by keys that may have been
-		// written long ago, as of the same instant.
+	if err == nil && since > 0 && !partial {
 		read, err = l.read(ctx, ref, 0)
 	}
-	if err != nil {
+	switch {
+	case err != nil:
 		return View{}, l.explain(ctx, caller, repo, "read the entries", err)
-	}
-	if read.Head.Version == 0 {
+	case read.Head.Version == 0:
 		return View{}, noMemory()
 	}
-	view := parted(read)
-	if partial {
-		view.Partial = true
-		old := func(row store.Row) bool { return row.Version <= since }
-		view.Live = slices.DeleteFunc(view.Live, old)
-		view.Deleted = slices.DeleteFunc(view.Deleted, old)
-	}
-	return view, nil
+	live, deleted := parted(read.Rows)
+	return View{Head: read.Head, Partial: partial, Live: live, Deleted: deleted}, nil
 }
 
 // read reads rows from the store, and when these are all rows makes sure that
@@ -54,7 +45,7 @@ func (l *Ledger) read(ctx context.Context, ref store.RepoRef, since api.Version)
 	if err != nil || since > 0 || view.Head.Version == 0 || l.sound.knows(view.Head) {
 		return view, err
 	}
-	live := slices.DeleteFunc(slices.Clone(view.Rows), isTombstone)
+	live, _ := parted(view.Rows)
 	if checksumOf(live) != view.Head.Checksum {
 		return store.View{}, fmt.Errorf("rows of version %d: %w", view.Head.Version, store.ErrCorrupt)
 	}
@@ -62,29 +53,33 @@ func (l *Ledger) read(ctx context.Context, ref store.RepoRef, since api.Version)
 	return view, nil
 }
 
-func isTombstone(row store.Row) bool { return row.Deleted }
-
-// parted parts all rows of a repo into live ones and tombstones, and leaves out
-// the tombstones that a live twin makes void.
-func parted(read store.View) View {
-	view := View{Head: read.Head}
-	folds := map[string]bool{}
-	graves := slices.ContainsFunc(read.Rows, isTombstone)
-	for _, row := range read.Rows {
+// parted parts rows into live ones and tombstones, and leaves out the tombstones
+// that a live twin makes void.
+//
+// A delta is enough to tell which are: a twin cannot become live while the key is,
+// so it was written with the tombstone's version or a later one, and whatever
+// delta holds the tombstone holds the twin.
+func parted(rows []store.Row) (live, deleted []store.Row) {
+	buried := map[string]bool{} // by fold; whether nothing of that fold is live
+	for _, row := range rows {
 		if row.Deleted {
-			continue
-		}
-		view.Live = append(view.Live, row)
-		if graves {
-			folds[row.Key.Fold()] = true
+			buried[row.Key.Fold()] = true
+		} else {
+			live = append(live, row)
 		}
 	}
-	for _, row := range read.Rows {
-		if row.Deleted && !folds[row.Key.Fold()] {
-			view.Deleted = append(view.Deleted, row)
+	if len(buried) == 0 {
+		return live, nil
+	}
+	for _, row := range live {
+		delete(buried, row.Key.Fold())
+	}
+	for _, row := range rows {
+		if row.Deleted && buried[row.Key.Fold()] {
+			deleted = append(deleted, row)
 		}
 	}
-	return view
+	return live, deleted
 }
 
 // Bodies calls fn with each row's content, in order, once it is sure that it is
