@@ -92,7 +92,18 @@ func (k Key) Fold() string {
 		return strings.ToLower(string(k))
 	}
 	// A Caser keeps state; it is not shared.
-	return norm.NFC.String(cases.Fold().String(norm.NFC.String(string(k))))
+	fold := cases.Fold().String(norm.NFC.String(string(k)))
+	return norm.NFC.String(strings.Map(foldCherokee, fold))
+}
+
+// foldCherokee makes one of the two letters of a Cherokee pair. x/text swaps
+// them instead: it takes the capitals to the small letters, as in every other
+// script, and the small letters to the capitals, as Unicode has it.
+func foldCherokee(r rune) rune {
+	if 0xAB70 <= r && r <= 0xABBF || 0x13F8 <= r && r <= 0x13FD {
+		return unicode.ToUpper(r)
+	}
+	return r
 }
 
 // Ancestors are the directories the key lies in, outermost first: a/b/c.md has a
@@ -160,8 +171,9 @@ func DirectoryError(file, inside Key) *Error {
 
 func anySegment(bad func(segment string) bool) func(string) bool {
 	return func(k string) bool {
-		for segment := range strings.SplitSeq(k, "/") {
-			if bad(segment) {
+		for more := true; more; {
+			var segment string
+			if segment, k, more = strings.Cut(k, "/"); bad(segment) {
 				return true
 			}
 		}
@@ -179,8 +191,8 @@ func endsInDotOrSpace(s string) bool {
 var deviceNames = []string{"con", "prn", "aux", "nul", "conin$", "conout$", "clock$"}
 
 func isDeviceName(s string) bool {
-	stem, _, _ := strings.Cut(strings.ToLower(s), ".")
-	stem = strings.TrimRight(stem, " ")
+	stem, _, _ := strings.Cut(s, ".")
+	stem = strings.ToLower(strings.TrimRight(stem, " "))
 	if slices.Contains(deviceNames, stem) {
 		return true
 	}
@@ -193,6 +205,9 @@ func isDeviceName(s string) bool {
 }
 
 func isReservedName(s string) bool {
+	if isASCII(s) && !strings.HasPrefix(s, ".") {
+		return false
+	}
 	// Some file systems drop characters that cannot be seen when they compare
 	// names, so ".g<ZWJ>it" is .git there.
 	s = strings.Map(func(r rune) rune {
