@@ -1,0 +1,139 @@
+package rest
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/teammem/teammem/api"
+	"github.com/teammem/teammem/server/auth"
+)
+
+// Every route, with every role, and without.
+func TestRights(t *testing.T) {
+	b := newBox(t, nil, nil)
+	b.put(map[api.Key]string{"a.md": "a"})
+	tokens := map[api.Role]string{"": "", "invalid": "tm_invalid"}
+	for _, role := range api.Roles {
+		tokens[role] = b.token("acme", "user of "+string(role), role)
+	}
+	for _, route := range api.Routes {
+		for role, token := range tokens {
+			body := ""
+			if route.Method == http.MethodPut {
+				body = `{"entries":{"a.md":"a"}}`
+			}
+			w := b.do(route.Method, route.Pattern+"?repo=acme/widgets", token, body)
+			known := role != "" && role != "invalid"
+			switch {
+			case route.Right == api.Public || known && role.May(route.Right):
+				if w.Code != http.StatusOK {
+					t.Errorf("%s as %q: %d, want 200", route.Operation, role, w.Code)
+				}
+			case known:
+				wantError(t, w, http.StatusForbidden, api.Permission, api.ErrorCodeRole)
+			case role == "invalid":
+				wantError(t, w, http.StatusUnauthorized, api.Authentication, api.ErrorCodeTokenInvalid)
+			default:
+				wantError(t, w, http.StatusUnauthorized, api.Authentication, api.ErrorCodeTokenMissing)
+			}
+		}
+	}
+}
+
+// The table of rights is written down here a second time, so that nobody widens
+// a right by a slip.
+func TestWhoMayWhat(t *testing.T) {
+	want := map[string]string{
+		"getTeamMemory": "viewer member maintainer admin",
+		"putTeamMemory": "member maintainer admin",
+		"whoAmI":        "viewer member maintainer admin",
+		"openAPI":       "everyone",
+		"wellKnown":     "everyone",
+		"health":        "everyone",
+		"ready":         "everyone",
+	}
+	for _, route := range api.Routes {
+		var may []string
+		for _, role := range api.Roles {
+			if role.May(route.Right) {
+				may = append(may, string(role))
+			}
+		}
+		got := strings.Join(may, " ")
+		if api.Role("").May(route.Right) {
+			got = "everyone"
+		}
+		if got != want[route.Operation] {
+			t.Errorf("%s: %s, want %s", route.Operation, got, want[route.Operation])
+		}
+	}
+}
+
+// What is wrong with a token cannot be told from the answer.
+func TestRefusedTokensLookAlike(t *testing.T) {
+	b := newBox(t, nil, nil)
+	ctx := context.Background()
+	org, err := b.store.Organization(ctx, "acme")
+	if err != nil {
+		t.Fatal(err)
+	}
+	past := time.Now().Add(-time.Minute)
+	expired, token := auth.NewToken(org.ID, "dana", api.Admin, past, past)
+	if _, err := b.store.CreateToken(ctx, token); err != nil {
+		t.Fatal(err)
+	}
+	revoked, token := auth.NewToken(org.ID, "dana", api.Admin, past, time.Time{})
+	if _, err := b.store.CreateToken(ctx, token); err != nil {
+		t.Fatal(err)
+	}
+	if err := b.store.RevokeToken(ctx, org.ID, token.UID, past); err != nil {
+		t.Fatal(err)
+	}
+	answers := map[string]bool{}
+	for _, token := range []string{expired, revoked, "tm_unknown", "another kind of token", strings.Repeat("x", 10_000)} {
+		w := b.do(http.MethodGet, repoPath, token, "", api.HeaderRequestID, "same")
+		wantError(t, w, http.StatusUnauthorized, api.Authentication, api.ErrorCodeTokenInvalid)
+		if w.Header().Get("WWW-Authenticate") != "Bearer" {
+			t.Errorf("WWW-Authenticate is %q", w.Header().Get("WWW-Authenticate"))
+		}
+		header, err := json.Marshal(w.Header())
+		if err != nil {
+			t.Fatal(err)
+		}
+		answers[string(header)+w.Body.String()] = true
+	}
+	if len(answers) != 1 {
+		t.Errorf("refused tokens get %d different answers", len(answers))
+	}
+}
+
+// A token of one organization sees and changes nothing of another, also under
+// the same name of a repo.
+func TestOrganizationsAreApart(t *testing.T) {
+	b := newBox(t, nil, nil)
+	tag := b.put(map[api.Key]string{"a.md": "acme's"}).Header().Get("ETag")
+	wantError(t, b.do(http.MethodGet, repoPath, b.foreign, ""), http.StatusNotFound, api.NotFound, api.ErrorCodeNoMemory)
+	wantError(t, b.do(http.MethodGet, repoPath, b.foreign, "", "If-None-Match", tag), http.StatusNotFound, api.NotFound, api.ErrorCodeNoMemory)
+	w := b.do(http.MethodPut, repoPath, b.foreign, `{"entries":{"b.md":"b"}}`, "If-Match", tag)
+	wantError(t, w, http.StatusPreconditionFailed, api.Conflict, api.ErrorCodeConflict)
+	if w := b.do(http.MethodPut, repoPath, b.foreign, `{"entries":{"a.md":"other's"}}`); w.Code != http.StatusOK {
+		t.Fatalf("%d %s", w.Code, w.Body)
+	}
+	mine := decode[api.Memory](t, b.do(http.MethodGet, repoPath, b.member, "").Body)
+	theirs := decode[api.Memory](t, b.do(http.MethodGet, repoPath, b.foreign, "").Body)
+	if mine.Content.Entries["a.md"] != "acme's" || theirs.Content.Entries["a.md"] != "other's" || mine.OrganizationID == theirs.OrganizationID {
+		t.Errorf("acme has %+v, other has %+v", mine, theirs)
+	}
+}
+
+func TestWhoAmI(t *testing.T) {
+	b := newBox(t, nil, nil)
+	me := decode[api.WhoAmI](t, b.do(http.MethodGet, api.PathWhoAmI, b.viewer, "").Body)
+	if me.Organization != "acme" || me.User != "robot" || me.Role != api.Viewer || me.Expires != nil || !strings.HasPrefix(me.TokenID, "tok_") || !strings.HasPrefix(me.OrganizationID, "org_") {
+		t.Errorf("%+v", me)
+	}
+}
