@@ -29,8 +29,16 @@ func ParseRepoSlug(s string) (RepoSlug, error) {
 	if len(s) > MaxRepoSlugBytes {
 		return bad(fmt.Sprintf("longer than %d bytes", MaxRepoSlugBytes))
 	}
+	if !isASCII(s) {
+		// Before letters are made small: the Kelvin sign would become a k.
+		return bad("a character that is not ASCII")
+	}
 	slug := strings.ToLower(s)
-	if slug = strings.TrimSuffix(slug, ".git"); slug == "" {
+	// All of them, so that a slug read again is the same slug.
+	for strings.HasSuffix(slug, ".git") {
+		slug = strings.TrimSuffix(slug, ".git")
+	}
+	if slug == "" {
 		return bad("empty")
 	}
 	segments := strings.Split(slug, "/")
