@@ -1,0 +1,325 @@
+package scan
+
+import (
+	"bytes"
+	"cmp"
+	"slices"
+	"unicode/utf8"
+)
+
+// desk is what one scan works with. Desks are kept in a pool, so that a busy
+// server does not build its machines anew, and a client at rest gives them back.
+type desk struct {
+	*Scanner
+	machines []*machine // by start
+	met      map[meeting]int32
+	spent    effort
+	found    []Finding
+	counts   []int // findings by rule, in this scan
+	behind   []int // by rule: where its last finding of this view ends
+	windows  []window
+	fold     [deepest + 1]view
+	decoded  [deepest + 1][]byte
+	key      bool
+	depth    int
+}
+
+// effort is the work of one scan, and its bound.
+type effort struct {
+	steps, mostSteps int // of machines, in characters
+	exact, mostExact int // bytes given to regular expressions
+}
+
+// The bounds, per byte of content and at the least. A character costs a machine
+// some nanoseconds, a regular expression some sixty.
+const (
+	stepsPerByte, leastSteps = 64, 2 << 20
+	exactPerByte, leastExact = 3, 256 << 10
+)
+
+// mostOfARule bounds how often one rule is reported of one entry: who has read
+// hundreds needs no more, and none of them passes for that.
+const mostOfARule = 500
+
+// extra is how far beyond the first end of a match a longer one is looked for.
+const extra = 1024
+
+// meeting is a place and a machine; the machine's state there is remembered, since
+// two runs in one state at one place have the same future.
+type meeting struct{ start, at int32 }
+
+const meetEvery = 64
+
+// window is the surroundings of a keyword, for a rule that no literal leads.
+type window struct{ start, from, to int }
+
+const nearby = 256
+
+func newDesk(s *Scanner) *desk {
+	return &desk{
+		Scanner: s, machines: make([]*machine, len(s.starts)), met: map[meeting]int32{},
+		counts: make([]int, len(s.rules)), behind: make([]int, len(s.rules)),
+	}
+}
+
+// scan reads the key and the content.
+func (d *desk) scan(key string, content []byte) ([]Finding, error) {
+	clear(d.counts)
+	d.found, d.depth = nil, 0
+	d.spent = effort{
+		mostSteps: leastSteps + stepsPerByte*(len(content)+len(key)),
+		mostExact: leastExact + exactPerByte*(len(content)+len(key)),
+	}
+	var all []Finding
+	for _, text := range [][]byte{[]byte(key), content} {
+		d.key = all == nil
+		d.found = make([]Finding, 0, 1)
+		if err := d.read(&view{text: text}); err != nil {
+			return nil, err
+		}
+		d.found = append(d.found, hiddenIn(d.Scanner, text, d.key)...)
+		found := settle(d.found)
+		place(found, text, d.key)
+		all = append(all, found...)
+		if all == nil {
+			all = []Finding{}
+		}
+	}
+	d.trim()
+	return all, nil
+}
+
+// trim gives back what an unusually large text needed.
+func (d *desk) trim() {
+	const most = 1 << 20
+	for i := range d.fold {
+		if cap(d.fold[i].text) > most || cap(d.fold[i].spans) > most/8 {
+			d.fold[i] = view{}
+		}
+		if cap(d.decoded[i]) > most {
+			d.decoded[i] = nil
+		}
+		d.fold[i].parent = nil
+	}
+	d.found = nil
+}
+
+// read applies the rules to a text, to its folded form, and to what is encoded in
+// either.
+func (d *desk) read(v *view) error {
+	if err := d.match(v); err != nil {
+		return err
+	}
+	folded := &d.fold[d.depth]
+	folded.reset(v)
+	fold(folded)
+	if len(folded.edits) > 0 {
+		if err := d.match(folded); err != nil {
+			return err
+		}
+	}
+	if d.depth == deepest {
+		return nil
+	}
+	for _, w := range []*view{v, folded} {
+		if err := d.decode(w); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// decode reads what is base64 in the view.
+func (d *desk) decode(v *view) (err error) {
+	done := 0
+	eachEncoded(v, func(from, to int) bool {
+		if from < done {
+			return true // inside of what was decoded
+		}
+		buf, used := decodeText(d.decoded[d.depth][:0], v.text[from:to])
+		d.decoded[d.depth] = buf
+		d.spent.steps += used
+		if len(buf) < shortestDecoded || !mostlyText(buf) {
+			return true
+		}
+		done = from + used
+		text := append([]byte(nil), buf...)
+		d.depth++
+		err = d.read(&view{text: text, parent: v, step: 4, from: from})
+		d.depth--
+		return err == nil
+	})
+	return err
+}
+
+// match applies the rules to one view.
+func (d *desk) match(v *view) (err error) {
+	clear(d.met)
+	clear(d.behind)
+	d.windows = d.windows[:0]
+	d.literals.find(v.text, func(end int, ids []uint16) bool {
+		for _, id := range ids {
+			lead := d.leads[id]
+			if err = d.try(v, lead, end-lead.width); err != nil {
+				return false
+			}
+		}
+		return true
+	})
+	if err != nil {
+		return err
+	}
+	return d.search(v)
+}
+
+// try looks for a match of the lead's rule that begins at.
+func (d *desk) try(v *view, lead lead, at int) error {
+	st := d.starts[lead.start]
+	r := st.rule
+	switch {
+	case at < 0 || at < d.behind[r.index] || d.counts[r.index] >= mostOfARule || r.values.keyOnly && !d.key:
+		return nil
+	case st.near:
+		d.windows = append(d.windows, window{lead.start, max(0, at-nearby), min(len(v.text), at+nearby)})
+		return nil
+	case st.left != noBoundary && at > 0 && glued(v, at, st.left):
+		return nil
+	}
+	last, stop := d.run(v.text, lead.start, at)
+	if d.spent.steps > d.spent.mostSteps {
+		return ErrTooDense
+	}
+	if last < 0 {
+		return nil
+	}
+	if v.parent == nil || v.step > 0 {
+		_, err := d.confirm(v, st, at, min(stop, last+8), nil)
+		return err
+	}
+	edits := v.editsIn(at, last)
+	if len(edits) == 0 {
+		return nil // it stands in the parent as it is
+	}
+	found, err := d.confirm(v, st, at, min(stop, last+8), edits)
+	for i := len(edits) - 1; i >= 0 && !found && err == nil; i-- {
+		if e := edits[i]; e.kind != decoded && int(e.at) > at {
+			found, err = d.confirm(v, st, at, int(e.at), edits[:i])
+		}
+	}
+	return err
+}
+
+// glued reports whether what stands before at belongs to the same word or token.
+func glued(v *view, at int, left boundary) bool {
+	c := v.text[at-1]
+	if !isWord(c) && (left == wordBoundary || c != '.' && c != '-' && c != '~') {
+		return false
+	}
+	return !slices.ContainsFunc(v.editsIn(at, at), func(e edit) bool { return e.kind != decoded })
+}
+
+// run lets the start's machine read from at. last is the end of the longest match
+// seen, or -1, and stop where it ended reading.
+func (d *desk) run(text []byte, start, at int) (last, stop int) {
+	m := d.machines[start]
+	if m == nil {
+		m = newMachine(d.starts[start].program())
+		d.machines[start] = m
+	}
+	last = -1
+	state, generation, limit := initial, m.generation, len(text)
+	i := at
+	for i < limit {
+		class := m.class[beyond]
+		width := 1
+		if c := text[i]; c < beyond {
+			class = m.class[c]
+		} else {
+			_, width = utf8.DecodeRune(text[i:])
+		}
+		to := m.next[int(state)*m.classes+int(class)]
+		if to == unknown {
+			to = m.build(state, int(class))
+		}
+		state = to
+		i += width
+		if state == dead {
+			break
+		}
+		if m.accept[state] {
+			if last < 0 {
+				limit = min(limit, i+extra)
+			}
+			last = i
+		}
+		if (i-at)%meetEvery == 0 && last < 0 && d.meets(start, i, state, m, generation) {
+			break
+		}
+	}
+	d.spent.steps += i - at + 8
+	return last, i
+}
+
+// meets reports whether an earlier run of the start stood in this state here. That
+// run found no match from here on, or one that this one would only repeat.
+func (d *desk) meets(start, at int, state int32, m *machine, generation int) bool {
+	if m.generation != generation {
+		return false
+	}
+	key := meeting{int32(start), int32(at)}
+	if d.met[key] == state {
+		return true
+	}
+	d.met[key] = state
+	return false
+}
+
+// confirm asks the regular expression itself about text[at:to], judges the value
+// and records the finding.
+func (d *desk) confirm(v *view, st *start, at, to int, edits []edit) (found bool, err error) {
+	if st.rule.values.needsDigit && !bytes.ContainsFunc(v.text[at:to], isDigit) {
+		return false, nil
+	}
+	if d.spent.exact += to - at + 32; d.spent.exact > d.spent.mostExact {
+		return false, ErrTooDense
+	}
+	loc := st.regexp().FindSubmatchIndex(v.text[at:to])
+	if loc == nil {
+		return false, nil
+	}
+	for i := range loc {
+		if loc[i] >= 0 {
+			loc[i] += at
+		}
+	}
+	return d.judge(v, st.rule, loc, edits), nil
+}
+
+// search applies the rules that no literal leads to the surroundings of their
+// keywords.
+func (d *desk) search(v *view) error {
+	slices.SortFunc(d.windows, func(a, b window) int {
+		return cmp.Or(cmp.Compare(a.start, b.start), cmp.Compare(a.from, b.from))
+	})
+	for i := 0; i < len(d.windows); {
+		w := d.windows[i]
+		for i++; i < len(d.windows) && d.windows[i].start == w.start && d.windows[i].from <= w.to; i++ {
+			w.to = d.windows[i].to
+		}
+		if d.spent.exact += w.to - w.from; d.spent.exact > d.spent.mostExact {
+			return ErrTooDense
+		}
+		st := d.starts[w.start]
+		for _, loc := range st.regexp().FindAllSubmatchIndex(v.text[w.from:w.to], -1) {
+			for k := range loc {
+				if loc[k] >= 0 {
+					loc[k] += w.from
+				}
+			}
+			if d.counts[st.rule.index] < mostOfARule {
+				d.judge(v, st.rule, loc, nil)
+			}
+		}
+	}
+	return nil
+}

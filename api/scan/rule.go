@@ -1,0 +1,68 @@
+package scan
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+)
+
+// rule is one thing to look for by expression.
+type rule struct {
+	id       string
+	class    Class
+	severity Severity
+	reason   string
+	pattern  string
+	// group is the group of the expression that holds the value; 0 means the
+	// first that is not empty, or else the whole match.
+	group int
+	// keywords: one of them must stand somewhere in the text.
+	keywords []string
+	entropy  float64
+	values   valueRule
+	// whole makes the value the whole match, for fingerprint and place.
+	whole bool
+	// loose means that the value has no form of its own, so that two lines are
+	// joined to a value only when both look like a part of one.
+	loose bool
+	// unless is an expression on the value that makes it none.
+	starts []*start
+	index  int
+}
+
+// RuleInfo is a rule as it is shown to people.
+type RuleInfo struct {
+	Name     string
+	Class    Class
+	Severity Severity
+	Reason   string
+}
+
+// Rules lists every rule in force, by name.
+func (s *Scanner) Rules() []RuleInfo {
+	infos := slices.Clone(hiddenRules)
+	for _, r := range s.rules {
+		infos = append(infos, RuleInfo{r.id, r.class, r.severity, r.reason})
+	}
+	slices.SortFunc(infos, func(a, b RuleInfo) int { return cmp.Compare(a.Name, b.Name) })
+	return infos
+}
+
+// allRules gathers the tables and finds how a match of each begins.
+func allRules() ([]*rule, error) {
+	rules, err := gitleaksRules()
+	if err != nil {
+		return nil, err
+	}
+	rules = slices.Concat(rules, ownRules(), instructionRules(), personalRules())
+	for i, r := range rules {
+		if r.starts, err = startsOf(r.pattern, r.keywords); err != nil {
+			return nil, fmt.Errorf("rule %s: %w", r.id, err)
+		}
+		r.index = i
+		for _, st := range r.starts {
+			st.rule = r
+		}
+	}
+	return rules, nil
+}

@@ -1,0 +1,117 @@
+// Package scan says what must not cross the wire unseen: bytes and a key in,
+// findings out.
+//
+// A memory is read by other people's agents and obeyed. A secret in it is
+// published; an instruction hidden in it runs on everyone's machine. Both wings
+// scan with this package, the client before anything leaves, the server because
+// clients lie. It looks for secrets, for hidden text, for injected instructions
+// and for what belongs to one machine or person; each is a [Class], and what is
+// done about a class is the caller's policy, beginning with [DefaultVerdict].
+//
+// # Where the rules come from
+//
+// The rules for secrets are gitleaks' own, read from the configuration that its
+// config package embeds, together with a table of ours for what it misses and a
+// table of what we judge otherwise ([Rules] shows the outcome). Its engine is not
+// used: it reads 2 MB a second. Allow lists and stop words count only when they
+// cover the whole value, never for the name before it or for a part of it, and
+// gitleaks:allow comments mean nothing here.
+//
+// # How a text is read
+//
+// One pass of an automaton finds the literal that a match of each rule must begin
+// with. From each such place the rule runs as a lazily built deterministic
+// automaton that errs on the side of matching, and dies within a few bytes where
+// there is nothing. Only what survives it meets the real regular expression. So a
+// rule costs memory only after its literal was seen.
+//
+// The text is read more than once: as it stands; folded, with line breaks, Markdown
+// emphasis, escapes, percent encoding and invisible characters undone; and what is
+// base64 in either, decoded, two levels deep. Each reading keeps a map back to the
+// original, so that a finding names the line and column of the original text.
+//
+// # Promises
+//
+// A scan is pure and deterministic, without I/O, clock or random source. Its work
+// and memory are bounded by the length of the content; a text built to exceed the
+// bound yields [ErrTooDense], never a silent pass: whoever gets an error sends
+// nothing. A [Finding] never holds any of the text, only its place and a keyed
+// fingerprint. A [Scanner] is safe for concurrent use and cheap to hold.
+//
+// Pattern scanning is a tripwire, not a wall: it catches accidents and lazy
+// attacks, and says so to whoever reads the documentation.
+package scan
+
+import (
+	"errors"
+	"fmt"
+	"sync"
+
+	"github.com/teammem/teammem/api"
+)
+
+// ErrTooDense says that the content would cost more work than its length allows.
+// The content was not scanned to its end and must not be sent.
+var ErrTooDense = errors.New("scan: the text is too dense to be scanned")
+
+// ErrTooLong says that the content is longer than [MaxBytes].
+var ErrTooLong = errors.New("scan: the text is too long to be scanned")
+
+// MaxBytes is the longest content that is scanned. It is far above the limit of
+// an entry, so that a server with raised limits and a scan of whole files work.
+const MaxBytes = 64 << 20
+
+// Options are what a scanner is made from. The zero value is valid.
+type Options struct {
+	// FingerprintKey keys the fingerprints. Without it findings carry none: an
+	// unkeyed hash of a short password would give the password away.
+	FingerprintKey []byte
+}
+
+// Scanner holds the rules. It never changes after [New].
+type Scanner struct {
+	key      []byte
+	rules    []*rule
+	starts   []*start
+	leads    []lead // what the automaton reports, by number
+	literals *automaton
+	desks    sync.Pool // of *desk
+}
+
+// lead is one literal of a start, and how far before its end a match begins.
+type lead struct{ start, width int }
+
+// New reads the rules. It takes some ten milliseconds; hold on to the result.
+func New(opts Options) (*Scanner, error) {
+	rules, err := allRules()
+	if err != nil {
+		return nil, fmt.Errorf("scan rules: %w", err)
+	}
+	s := &Scanner{key: append([]byte(nil), opts.FingerprintKey...), rules: rules}
+	var words []literal
+	for _, r := range rules {
+		for _, st := range r.starts {
+			for _, word := range st.leads {
+				words = append(words, literal{word, len(s.leads)})
+				s.leads = append(s.leads, lead{len(s.starts), len(word) + st.back})
+			}
+			st.index = len(s.starts)
+			s.starts = append(s.starts, st)
+		}
+	}
+	s.literals = newAutomaton(words)
+	s.desks.New = func() any { return newDesk(s) }
+	return s, nil
+}
+
+// Scan reads one entry, its key included, and returns what it found, ordered by
+// place. A finding in the key itself has line 0. An error means that the entry
+// could not be scanned: callers fail closed.
+func (s *Scanner) Scan(key api.Key, content []byte) ([]Finding, error) {
+	if len(content) > MaxBytes {
+		return nil, ErrTooLong
+	}
+	d := s.desks.Get().(*desk)
+	defer s.desks.Put(d)
+	return d.scan(string(key), content)
+}

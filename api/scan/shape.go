@@ -1,0 +1,297 @@
+package scan
+
+import (
+	"errors"
+	"regexp/syntax"
+	"slices"
+	"strings"
+)
+
+// start is one way in which a match of a rule can begin: the literals it begins
+// with, and the expression from there. A rule whose expression is an alternation
+// has several.
+type start struct {
+	rule  *rule
+	index int // in Scanner.starts
+	// leads are the literals, lower case, and back the number of characters that
+	// stand before them in a match.
+	leads []string
+	back  int
+	left  boundary
+	// core is the expression from the start on: what may be absent in front is
+	// gone, because it cannot decide whether there is a match.
+	core string
+	// near means that no literal leads a match: leads are the rule's keywords,
+	// and the expression is tried in the surroundings of each.
+	near bool
+
+	compiled compiled
+}
+
+// boundary is what may not stand right before a match.
+type boundary uint8
+
+const (
+	noBoundary    boundary = iota
+	wordBoundary           // no word character, as \b
+	tokenBoundary          // nor a dot, dash or tilde
+)
+
+// Limits of the literals taken from an expression.
+const (
+	shortestLead = 2
+	longEnough   = 6
+	mostLeads    = 128
+	widestClass  = 16
+)
+
+// behindToken replaces the list of characters that gitleaks wants behind a token
+// (quotes, white space, semicolon, an escaped line break). Whatever cannot belong
+// to a token ends it: a match must not depend on what it is wrapped in (BR-31).
+const behindToken = `(?:[^0-9A-Za-z_+/=.-]|\.(?:[^0-9A-Za-z_]|$)|$)`
+
+var errNoLead = errors.New("no literal leads a match")
+
+// startsOf finds the ways in which a match of the expression begins. Keywords are
+// what it falls back on where no literal leads.
+func startsOf(pattern string, keywords []string) ([]*start, error) {
+	tree, err := syntax.Parse(pattern, syntax.Perl)
+	if err != nil {
+		return nil, err
+	}
+	branches := []*syntax.Regexp{tree}
+	if tree.Op == syntax.OpAlternate {
+		branches = tree.Sub
+	}
+	var starts []*start
+	for _, branch := range branches {
+		st, err := startOf(branch)
+		if err != nil {
+			if len(keywords) == 0 {
+				return nil, err
+			}
+			return []*start{{leads: keywords, core: pattern, near: true}}, nil
+		}
+		starts = append(starts, st)
+	}
+	return starts, nil
+}
+
+func startOf(branch *syntax.Regexp) (*start, error) {
+	elements := []*syntax.Regexp{branch}
+	if branch.Op == syntax.OpConcat {
+		elements = slices.Clone(branch.Sub)
+	}
+	st := &start{}
+	for len(elements) > 0 {
+		first := elements[0]
+		switch {
+		case first.Op == syntax.OpWordBoundary:
+			st.left = wordBoundary
+		case isBoundary(first):
+			st.left = tokenBoundary
+		case !canBeEmpty(first):
+			goto stripped
+		}
+		elements = elements[1:]
+	}
+stripped:
+	if len(elements) == 0 {
+		return nil, errNoLead
+	}
+	if last := elements[len(elements)-1]; isBoundary(last) && strings.Contains(last.String(), "`") {
+		relaxed, err := syntax.Parse(behindToken, syntax.Perl)
+		if err != nil {
+			return nil, err
+		}
+		elements[len(elements)-1] = relaxed
+	}
+	st.core = (&syntax.Regexp{Op: syntax.OpConcat, Sub: elements, Flags: branch.Flags}).String()
+	var ok bool
+	if st.leads, st.back, ok = leadsOf(flatten(elements)); !ok {
+		return nil, errNoLead
+	}
+	return st, nil
+}
+
+// isBoundary reports whether re is an alternation of an assertion and of single
+// characters or short escapes: what gitleaks writes around a token.
+func isBoundary(re *syntax.Regexp) bool {
+	if re.Op != syntax.OpAlternate {
+		return false
+	}
+	asserts := false
+	for _, sub := range re.Sub {
+		switch {
+		case isAssertion(sub):
+			asserts = true
+		case sub.Op == syntax.OpCharClass, sub.Op == syntax.OpLiteral && len(sub.Rune) == 1:
+		case sub.Op == syntax.OpConcat && len(sub.Sub) == 2 && sub.Sub[0].Op == syntax.OpLiteral && sub.Sub[1].Op == syntax.OpCharClass:
+		default:
+			return false
+		}
+	}
+	return asserts
+}
+
+func isAssertion(re *syntax.Regexp) bool {
+	switch re.Op {
+	case syntax.OpBeginLine, syntax.OpEndLine, syntax.OpBeginText, syntax.OpEndText,
+		syntax.OpWordBoundary, syntax.OpNoWordBoundary, syntax.OpEmptyMatch:
+		return true
+	}
+	return false
+}
+
+func canBeEmpty(re *syntax.Regexp) bool {
+	switch re.Op {
+	case syntax.OpStar, syntax.OpQuest:
+		return true
+	case syntax.OpRepeat:
+		return re.Min == 0 || canBeEmpty(re.Sub[0])
+	case syntax.OpCapture, syntax.OpPlus:
+		return canBeEmpty(re.Sub[0])
+	case syntax.OpConcat:
+		return !slices.ContainsFunc(re.Sub, func(sub *syntax.Regexp) bool { return !canBeEmpty(sub) })
+	case syntax.OpAlternate:
+		return slices.ContainsFunc(re.Sub, canBeEmpty)
+	}
+	return isAssertion(re)
+}
+
+// flatten writes out groups and drops assertions, for a look at the literals.
+func flatten(elements []*syntax.Regexp) []*syntax.Regexp {
+	var flat []*syntax.Regexp
+	for _, e := range elements {
+		switch {
+		case e.Op == syntax.OpCapture, e.Op == syntax.OpConcat:
+			flat = append(flat, flatten(e.Sub)...)
+		case !isAssertion(e):
+			flat = append(flat, e)
+		}
+	}
+	return flat
+}
+
+// leadsOf finds the literals at the beginning, or behind elements of fixed width.
+func leadsOf(flat []*syntax.Regexp) (leads []string, back int, ok bool) {
+	for i := range flat {
+		words, _ := wordsOf(&syntax.Regexp{Op: syntax.OpConcat, Sub: flat[i:]})
+		if !slices.ContainsFunc(words, func(w string) bool { return len(w) < shortestLead && w != "@" }) {
+			return words, back, true
+		}
+		width, fixed := widthOf(flat[i])
+		if !fixed {
+			break
+		}
+		back += width
+	}
+	return nil, 0, false
+}
+
+func widthOf(re *syntax.Regexp) (width int, fixed bool) {
+	switch re.Op {
+	case syntax.OpCharClass:
+		return 1, true
+	case syntax.OpLiteral:
+		return len(re.Rune), true
+	case syntax.OpRepeat:
+		if re.Min == re.Max {
+			w, ok := widthOf(re.Sub[0])
+			return w * re.Min, ok
+		}
+	}
+	return 0, false
+}
+
+// wordsOf gives the words that every text matching re begins with one of. They
+// are exact when they are all of what it matches.
+func wordsOf(re *syntax.Regexp) (words []string, exact bool) {
+	switch re.Op {
+	case syntax.OpLiteral:
+		return literalWord(re.Rune)
+	case syntax.OpCharClass:
+		return classWords(re.Rune)
+	case syntax.OpCapture:
+		return wordsOf(re.Sub[0])
+	case syntax.OpPlus:
+		words, _ = wordsOf(re.Sub[0])
+		return words, false
+	case syntax.OpRepeat:
+		if re.Min > 0 {
+			words, exact = wordsOf(re.Sub[0])
+			return words, exact && re.Min == 1 && re.Max == 1
+		}
+	case syntax.OpQuest:
+		words, exact = wordsOf(re.Sub[0])
+		return unique(append(slices.Clone(words), "")), exact
+	case syntax.OpConcat:
+		return concatWords(re.Sub)
+	case syntax.OpAlternate:
+		exact = true
+		for _, sub := range re.Sub {
+			more, e := wordsOf(sub)
+			words, exact = append(words, more...), exact && e
+		}
+		return unique(words), exact
+	}
+	return []string{""}, isAssertion(re)
+}
+
+func literalWord(runes []rune) ([]string, bool) {
+	for i, r := range runes {
+		if r >= 0x80 {
+			return []string{strings.ToLower(string(runes[:i]))}, false
+		}
+	}
+	return []string{strings.ToLower(string(runes))}, true
+}
+
+func classWords(ranges []rune) ([]string, bool) {
+	var words []string
+	for i := 0; i < len(ranges); i += 2 {
+		// The long s and the sign for kelvin fold to ASCII letters, and the
+		// parser adds them to a class that ignores case.
+		if r := ranges[i]; r == ranges[i+1] && (r == 0x17F || r == 0x212A) {
+			continue
+		}
+		if ranges[i+1] >= 0x80 || int(ranges[i+1]-ranges[i]) > 2*widestClass {
+			return []string{""}, false
+		}
+		for r := ranges[i]; r <= ranges[i+1]; r++ {
+			words = append(words, strings.ToLower(string(r)))
+		}
+	}
+	if words = unique(words); len(words) > widestClass {
+		return []string{""}, false
+	}
+	return words, true
+}
+
+func concatWords(elements []*syntax.Regexp) ([]string, bool) {
+	words := []string{""}
+	for _, e := range elements {
+		if !slices.ContainsFunc(words, func(w string) bool { return len(w) < longEnough }) {
+			return words, false
+		}
+		more, exact := wordsOf(e)
+		if len(words)*len(more) > mostLeads {
+			return words, false
+		}
+		var longer []string
+		for _, w := range words {
+			for _, m := range more {
+				longer = append(longer, w+m)
+			}
+		}
+		if words = unique(longer); !exact {
+			return words, false
+		}
+	}
+	return words, true
+}
+
+func unique(words []string) []string {
+	slices.Sort(words)
+	return slices.Compact(words)
+}

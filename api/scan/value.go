@@ -1,0 +1,260 @@
+package scan
+
+import (
+	"bytes"
+	"math"
+	"regexp"
+	"strings"
+	"sync"
+)
+
+// valueRule says when a value that matched is none after all. All of it looks at
+// the whole value, never at the name before it or at a part (BR-30).
+type valueRule struct {
+	allow *allowed
+	words wordSet
+	// needsDigit: words of letters alone are prose.
+	needsDigit bool
+	// unlessIdentifier: no UUIDs, and no digests where the text says digest.
+	unlessIdentifier bool
+	// unlessTemplate: no variables, calls or fields to fill in.
+	unlessTemplate bool
+	// unlessNumber: no port numbers.
+	unlessNumber bool
+	// unlessUser: no password that is the user's name again (postgres:postgres@).
+	unlessUser bool
+	// likePassword: digits, symbols or capitals inside.
+	likePassword bool
+	// keyOnly: counts in the key, not in the content.
+	keyOnly bool
+	// mailbox: a name stands before the @, and it is not a machine's.
+	mailbox bool
+}
+
+// allowed is a list of expressions, compiled when first asked.
+type allowed struct {
+	patterns []string
+	once     sync.Once
+	whole    []*regexp.Regexp
+}
+
+// sampleValues are values that documentation prints.
+var sampleValues = &allowed{patterns: []string{
+	`[0-9A-Za-z/+_-]+EXAMPLE(?:KEY)?`, // AWS
+	`[xX*.#_-]+`,
+}}
+
+// covers reports whether one of the expressions matches all of the value.
+func (a *allowed) covers(value []byte) bool {
+	if a == nil {
+		return false
+	}
+	a.once.Do(func() {
+		for _, p := range a.patterns {
+			a.whole = append(a.whole, regexp.MustCompile(`\A(?:`+p+`)\z`))
+		}
+	})
+	for _, re := range a.whole {
+		if re.Match(value) {
+			return true
+		}
+	}
+	return false
+}
+
+// wordSet is a set of stop words, lower case.
+type wordSet map[string]struct{}
+
+// Words shorter than this are met in random values too often.
+const (
+	shortestWord = 4
+	longestWord  = 40
+)
+
+func (s wordSet) add(word string) {
+	word = strings.Trim(strings.ToLower(word), "-_. ")
+	if len(word) >= shortestWord && len(word) <= longestWord {
+		s[word] = struct{}{}
+	}
+}
+
+func (s wordSet) has(word string) bool { _, ok := s[word]; return ok }
+
+// placeholderWords are what people write where a value would stand.
+var placeholderWords = func() wordSet {
+	s := wordSet{}
+	for _, w := range []string{
+		"example", "sample", "placeholder", "dummy", "fake", "test", "testing", "your", "here", "token",
+		"secret", "password", "passwd", "pass", "user", "username", "changeme", "change", "replace",
+		"insert", "redacted", "removed", "hidden", "value", "none", "null", "true", "false", "string",
+		"postgres", "postgresql", "mysql", "root", "admin", "guest", "default", "local", "localhost",
+		"letmein", "hunter2", "qwerty", "foobar", "minioadmin", "rabbitmq", "mongo", "redis", "access",
+		"apikey", "credential", "credentials", "database", "host", "port", "name", "demo", "develop",
+		"development", "production", "staging", "swordfish", "todo", "fixme", "masked", "this", "some",
+	} {
+		s.add(w)
+	}
+	return s
+}()
+
+// placeholder reports whether the value is made of words, sequences and
+// repetitions, but for a fifth of it at most. A stop word inside of a random value
+// covers a small part of it and says nothing.
+func placeholder(value []byte, words wordSet) bool {
+	lower := bytes.ToLower(value)
+	open, total := 0, 0
+	for i := 0; i < len(lower); {
+		c := lower[i]
+		if !isAlnum(c) && c < 0x80 {
+			i++
+			continue
+		}
+		n := max(sequence(lower[i:]), wordAt(lower[i:], words))
+		if n == 0 {
+			open, total, i = open+1, total+1, i+1
+			continue
+		}
+		total, i = total+n, i+n
+	}
+	return open*5 <= total
+}
+
+// sequence is the length of a run of equal, rising or falling characters at the
+// beginning, or 0 when it is shorter than four.
+func sequence(s []byte) int {
+	for _, step := range []int{0, 1, -1} {
+		n := 1
+		for n < len(s) && isAlnum(s[n]) && (int(s[n])-int(s[n-1]) == step || step == 1 && s[n-1] == '9' && (s[n] == '0' || s[n] == 'a')) {
+			n++
+		}
+		if n >= 4 {
+			return n
+		}
+	}
+	return 0
+}
+
+func wordAt(s []byte, words wordSet) int {
+	for n := min(len(s), longestWord); n >= shortestWord; n-- {
+		if words.has(string(s[:n])) || placeholderWords.has(string(s[:n])) {
+			return n
+		}
+	}
+	return 0
+}
+
+var (
+	uuid     = regexp.MustCompile(`\A[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}\z`)
+	digest   = regexp.MustCompile(`\A(?:[0-9a-f]{7,12}|[0-9a-f]{32}|[0-9a-f]{40}|[0-9a-f]{56}|[0-9a-f]{64}|[0-9a-f]{96}|[0-9a-f]{128})\z`)
+	digested = regexp.MustCompile(`(?i)sha-?\d|md5|digest|checksum|commit|revision|etag|hash|integrity|blake`)
+	date     = regexp.MustCompile(`\A[0-9:.T/-]+Z?\z`)
+	template = regexp.MustCompile(`[<>{}\[\]()]|\A[$%]|\$[A-Za-z{(]|\.\.\.|…|::|\A[*•.xX#_-]+\z`)
+)
+
+// excused reports whether the value is none. before is the text ahead of it.
+func (v *valueRule) excused(value, before []byte) bool {
+	switch {
+	case v.needsDigit && !bytes.ContainsFunc(value, isDigit),
+		v.unlessNumber && len(value) <= 5 && !bytes.ContainsFunc(value, func(r rune) bool { return !isDigit(r) }),
+		v.unlessTemplate && template.Match(value),
+		v.unlessIdentifier && identifier(value, before),
+		v.unlessUser && isUserAgain(value, before),
+		v.likePassword && !likePassword(value),
+		v.mailbox && !isMailbox(value, before),
+		v.allow.covers(value):
+		return true
+	}
+	return len(v.words) > 0 && placeholder(value, v.words)
+}
+
+// identifier knows values that name something and open nothing.
+func identifier(value, before []byte) bool {
+	if uuid.Match(value) || date.Match(value) {
+		return true
+	}
+	const near = 60
+	return digest.Match(value) && digested.Match(before[max(0, len(before)-near):])
+}
+
+// isUserAgain: before ends in "://user:".
+func isUserAgain(value, before []byte) bool {
+	user, ok := bytes.CutSuffix(before, []byte(":"))
+	return ok && len(user) > len(value) && bytes.EqualFold(user[len(user)-len(value):], value) && user[len(user)-len(value)-1] == '/'
+}
+
+var (
+	mailboxBefore = regexp.MustCompile(`(?:\A|[^0-9A-Za-z._%+/:@-])([0-9A-Za-z][0-9A-Za-z._%+-]{0,63})\z`)
+	nobody        = regexp.MustCompile(`(?i)\A(?:git|no-?reply|user|you|me|name|email|foo|bar|.*\[bot\]|x+)\z`)
+	nowhere       = regexp.MustCompile(`(?i)(?:\A@|\.)(?:example(?:\.(?:com|org|net))?|test|invalid|local|localhost|noreply\.github\.com)\z`)
+)
+
+// isMailbox reports whether before ends in the name of a mailbox for the domain in
+// value, and neither is made up.
+func isMailbox(value, before []byte) bool {
+	const longest = 70
+	name := mailboxBefore.FindSubmatch(before[max(0, len(before)-longest):])
+	return name != nil && !nobody.Match(name[1]) && !nowhere.Match(value)
+}
+
+// likePassword tells what a person would choose or a generator make from a word of
+// prose or a name in code.
+func likePassword(value []byte) bool {
+	var letter, upper, lower, digit, symbol bool
+	for i, c := range value {
+		switch {
+		case c >= '0' && c <= '9':
+			digit = true
+		case c >= 'A' && c <= 'Z':
+			letter, upper = true, upper || i > 0
+		case c >= 'a' && c <= 'z':
+			letter, lower = true, true
+		case strings.IndexByte("!@#$%^&+?~", c) >= 0:
+			symbol = symbol || i < len(value)-1
+		}
+	}
+	return digit && letter || symbol && letter || upper && lower && !titled(value)
+}
+
+// titled knows CamelCase and Snake_Case names: every capital begins a word of at
+// least three letters.
+func titled(value []byte) bool {
+	run := 3
+	for _, c := range value {
+		switch {
+		case c >= 'A' && c <= 'Z':
+			if run < 3 {
+				return false
+			}
+			run = 1
+		case c >= 'a' && c <= 'z':
+			run++
+		default:
+			run = 3
+		}
+	}
+	return true
+}
+
+// entropyOf is Shannon's, in bits a character.
+func entropyOf(value []byte) float64 {
+	var count [256]int
+	for _, c := range value {
+		count[c]++
+	}
+	h, n := 0.0, float64(len(value))
+	for _, k := range count {
+		if k > 0 {
+			p := float64(k) / n
+			h -= p * math.Log2(p)
+		}
+	}
+	return h
+}
+
+func isDigit(r rune) bool { return r >= '0' && r <= '9' }
+
+func isAlnum(c byte) bool {
+	return c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z'
+}
+
+func isWord(c byte) bool { return isAlnum(c) || c == '_' }
