@@ -46,6 +46,16 @@ func Pack(sum api.Checksum, content []byte) *Body {
 	return body
 }
 
+// Unpack gives the content of one of the bodies found, and [ErrCorrupt] when it
+// is not among them: a row that names it stands, so it should be.
+func Unpack(found map[api.Checksum]*Body, sum api.Checksum) ([]byte, error) {
+	body, ok := found[sum]
+	if !ok {
+		return nil, fmt.Errorf("body %s is missing: %w", sum.Short(), ErrCorrupt)
+	}
+	return body.Unpack()
+}
+
 // Unpack gives the content back, and [ErrCorrupt] when it is not the content
 // that its checksum names.
 func (b *Body) Unpack() ([]byte, error) {

@@ -11,7 +11,8 @@
 // durable when it returns, seen whole or not at all; reads see one instant; no
 // method takes a second connection inside a transaction. The store knows no
 // rules: which change is allowed is decided by the ledger, inside Commit, on the
-// state that Commit read under the lock.
+// state that Commit read under the lock. Times are kept to the millisecond and
+// come back in UTC.
 package store
 
 import (
@@ -95,7 +96,9 @@ type Store interface {
 	Commit(ctx context.Context, ref RepoRef, touched []api.Key, decide Decide) (Head, error)
 
 	// History reads the changes of one key, or of all keys when key is empty,
-	// newest first, below version before (0: from the newest), at most limit.
+	// newest version first and within one in key order, below version before
+	// (0: from the newest), of at most limit versions. A version is never cut in
+	// two, so the last one's number is the next page's before.
 	History(ctx context.Context, ref RepoRef, key api.Key, before api.Version, limit int) ([]Past, error)
 	// Audit reads a repo's audit trail after sequence number after, oldest
 	// first, at most limit.

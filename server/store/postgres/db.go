@@ -1,0 +1,154 @@
+// Package postgres is the store on PostgreSQL, for organizations that run one.
+//
+// It keeps the tables of migrations/postgres. A [DB.Commit] is two round trips:
+// one pipelined batch begins the transaction, locks the repo's row and reads the
+// state of the touched keys; the ledger decides; a second batch writes bodies,
+// entries, history, version, audit record and head, and commits. The first PUT
+// of a repo takes one more, to make the row it then locks. Reads are one round
+// trip: a single statement, or one batch in one snapshot.
+//
+// It promises what store.Store does, behind a pooler in transaction mode too:
+// nothing depends on a session (name an execution mode such as
+// default_query_exec_mode=cache_describe in the address then), settings hold for
+// one transaction, and no method holds two connections. Whoever waits, for a
+// connection or for a lock, waits for a bounded time and gets store.ErrBusy.
+//
+// The statements stand as constants beside the noun they concern.
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/teammem/teammem/server/store"
+)
+
+// The waits that are bounded, and what may wait. A request has 30 s.
+const (
+	defaultAcquireWait = 5 * time.Second  // for a free connection
+	defaultLockWait    = 5 * time.Second  // for a repo's row
+	defaultConnectWait = 5 * time.Second  // for a new connection
+	defaultCommitWait  = 15 * time.Second // for the second batch of a Commit
+	defaultMaxConns    = 24               // unless the address says pool_max_conns
+	attempts           = 4                // of a transaction that the database broke off
+)
+
+// DB is a store on Postgres.
+type DB struct {
+	log         *slog.Logger
+	pool        *pgxpool.Pool
+	epoch       store.EpochCache
+	acquireWait time.Duration
+	lockWait    time.Duration
+}
+
+var _ store.Store = (*DB)(nil)
+
+// Open connects to the database that dsn names (a postgres:// address or
+// key=value pairs; parameters as pgxpool reads them) and checks that its schema
+// fits. It takes no lock and does not migrate. [store.ErrSchema], [store.ErrBusy].
+func Open(ctx context.Context, log *slog.Logger, dsn string) (*DB, error) {
+	config, err := parse(dsn)
+	if err != nil {
+		return nil, err
+	}
+	pool, err := pgxpool.NewWithConfig(ctx, config)
+	if err != nil {
+		return nil, fmt.Errorf("opening the pool: %w", err)
+	}
+	db := &DB{log: log, pool: pool, acquireWait: defaultAcquireWait, lockWait: defaultLockWait}
+	if err := db.check(ctx); err != nil {
+		pool.Close()
+		return nil, err
+	}
+	return db, nil
+}
+
+// parse reads an address. Its errors never repeat it: it may hold a password.
+func parse(dsn string) (*pgxpool.Config, error) {
+	config, err := pgxpool.ParseConfig(dsn)
+	if err != nil {
+		return nil, errors.New("the database address cannot be read: want postgres://user@host:port/name or key=value pairs")
+	}
+	if !strings.Contains(dsn, "pool_max_conns") {
+		config.MaxConns = defaultMaxConns
+	}
+	if config.ConnConfig.ConnectTimeout == 0 {
+		config.ConnConfig.ConnectTimeout = defaultConnectWait
+	}
+	return config, nil
+}
+
+// check refuses a database that this server cannot work on.
+func (db *DB) check(ctx context.Context) error {
+	conn, err := db.acquire(ctx)
+	if err != nil {
+		return err
+	}
+	defer conn.Release()
+	var encoding string
+	if err := conn.QueryRow(ctx, "SELECT current_setting('server_encoding')").Scan(&encoding); err != nil {
+		return fail(ctx, "asking for the encoding", err)
+	}
+	if encoding != "UTF8" {
+		return fmt.Errorf("the database's encoding is %s: make one with encoding UTF8", encoding)
+	}
+	status, err := schemaStatus(ctx, conn.Conn())
+	if err != nil {
+		return err
+	}
+	return status.Fits()
+}
+
+// Ping answers nil when the database does.
+func (db *DB) Ping(ctx context.Context) error {
+	conn, err := db.acquire(ctx)
+	if err != nil {
+		return err
+	}
+	defer conn.Release()
+	if err := conn.Ping(ctx); err != nil {
+		return fail(ctx, "ping", err)
+	}
+	return nil
+}
+
+// Close ends all connections, waiting for those in use.
+func (db *DB) Close() error {
+	db.pool.Close()
+	return nil
+}
+
+// acquire takes a connection, waiting no longer than the caller or the store
+// allows.
+func (db *DB) acquire(ctx context.Context) (*pgxpool.Conn, error) {
+	wait, cancel := context.WithTimeout(ctx, db.acquireWait)
+	defer cancel()
+	conn, err := db.pool.Acquire(wait)
+	switch {
+	case err == nil:
+		return conn, nil
+	case ctx.Err() == nil && wait.Err() != nil:
+		return nil, fmt.Errorf("no connection to the database within %s: %w", db.acquireWait, store.ErrBusy)
+	}
+	return nil, fail(ctx, "connecting to the database", err)
+}
+
+// read runs fn on a connection of its own.
+func (db *DB) read(ctx context.Context, operation string, fn func(conn *pgxpool.Conn) error) error {
+	conn, err := db.acquire(ctx)
+	if err != nil {
+		return fmt.Errorf("%s: %w", operation, err)
+	}
+	defer conn.Release()
+	if err := fn(conn); err != nil {
+		return fail(ctx, operation, err)
+	}
+	return nil
+}

@@ -1,0 +1,71 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/teammem/teammem/server/store"
+)
+
+const (
+	insertOrganization  = `INSERT INTO organizations (uid, name, max_entries, created) VALUES ($1, $2, $3, $4) RETURNING id`
+	selectOrganizations = `SELECT id, uid, name, max_entries, created FROM organizations ORDER BY name COLLATE "C"`
+	selectOrganization  = `SELECT id, uid, name, max_entries, created FROM organizations WHERE name = $1`
+)
+
+// CreateOrganization adds an organization. [store.ErrExists].
+func (db *DB) CreateOrganization(ctx context.Context, org store.Organization) (store.Organization, error) {
+	org.Created = millis(org.Created)
+	err := db.read(ctx, "creating organization "+org.Name, func(conn *pgxpool.Conn) error {
+		err := conn.QueryRow(ctx, insertOrganization, org.UID, org.Name, org.MaxEntries, org.Created).Scan((*int64)(&org.ID))
+		if code(err) == codeUniqueness {
+			return store.ErrExists
+		}
+		return err
+	})
+	return org, err
+}
+
+// Organizations lists all, by name.
+func (db *DB) Organizations(ctx context.Context) (all []store.Organization, err error) {
+	err = db.read(ctx, "listing organizations", func(conn *pgxpool.Conn) error {
+		rows, err := conn.Query(ctx, selectOrganizations)
+		if err != nil {
+			return err
+		}
+		all, err = pgx.CollectRows(rows, scanOrganization)
+		return err
+	})
+	return all, err
+}
+
+// Organization finds one by name. [store.ErrNotFound].
+func (db *DB) Organization(ctx context.Context, name string) (org store.Organization, err error) {
+	err = db.read(ctx, fmt.Sprintf("organization %q", name), func(conn *pgxpool.Conn) error {
+		rows, err := conn.Query(ctx, selectOrganization, name)
+		if err != nil {
+			return err
+		}
+		org, err = pgx.CollectExactlyOneRow(rows, scanOrganization)
+		return absent(err)
+	})
+	return org, err
+}
+
+func scanOrganization(row pgx.CollectableRow) (org store.Organization, err error) {
+	err = row.Scan((*int64)(&org.ID), &org.UID, &org.Name, &org.MaxEntries, &org.Created)
+	org.Created = org.Created.UTC()
+	return org, err
+}
+
+// absent turns the driver's word for "no such row" into the contract's.
+func absent(err error) error {
+	if errors.Is(err, pgx.ErrNoRows) {
+		return store.ErrNotFound
+	}
+	return err
+}

@@ -1,0 +1,123 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/teammem/teammem/api"
+	"github.com/teammem/teammem/server/store"
+)
+
+const (
+	lockOrganization = `SELECT uid, name, max_entries FROM organizations WHERE id = $1 FOR NO KEY UPDATE`
+	selectMember     = `SELECT user_id FROM memberships WHERE org_id = $1 AND name = $2`
+	insertUser       = `INSERT INTO users (created) VALUES ($1) RETURNING id`
+	insertMember     = `INSERT INTO memberships (org_id, user_id, name, created) VALUES ($1, $2, $3, $4)`
+	insertToken      = `INSERT INTO tokens (uid, org_id, user_id, role, hash, prefix, created, expires, revoked, last_used)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10) RETURNING id`
+
+	tokenColumns = `SELECT t.id, t.uid, t.org_id, o.uid, o.name, t.user_id, m.name, t.role, t.hash, t.prefix,
+	t.created, t.expires, t.revoked, t.last_used, o.max_entries
+FROM tokens t
+JOIN organizations o ON o.id = t.org_id
+JOIN memberships m ON m.org_id = t.org_id AND m.user_id = t.user_id
+`
+	selectTokens      = tokenColumns + `WHERE t.org_id = $1 ORDER BY t.id DESC`
+	selectTokenByHash = tokenColumns + `WHERE t.hash = $1`
+
+	revokeToken = `UPDATE tokens SET revoked = coalesce(revoked, $3) WHERE org_id = $1 AND uid = $2`
+	touchToken  = `UPDATE tokens SET last_used = $2 WHERE id = $1 AND (last_used IS NULL OR last_used < $2)`
+)
+
+// CreateToken adds a token, and its user and membership where they are new. The
+// organization's row is locked meanwhile, so that one name is one user.
+func (db *DB) CreateToken(ctx context.Context, token store.Token) (store.Token, error) {
+	err := db.read(ctx, "creating a token for "+token.UserName, func(conn *pgxpool.Conn) error {
+		return pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error { return createToken(ctx, tx, &token) })
+	})
+	return token, err
+}
+
+func createToken(ctx context.Context, tx pgx.Tx, token *store.Token) error {
+	token.Created = millis(token.Created)
+	err := tx.QueryRow(ctx, lockOrganization, int64(token.Org)).Scan(&token.OrgUID, &token.OrgName, &token.OrgMaxEntries)
+	if err != nil {
+		return absent(err)
+	}
+	user := (*int64)(&token.User)
+	err = tx.QueryRow(ctx, selectMember, int64(token.Org), token.UserName).Scan(user)
+	if errors.Is(err, pgx.ErrNoRows) {
+		if err = tx.QueryRow(ctx, insertUser, token.Created).Scan(user); err != nil {
+			return err
+		}
+		_, err = tx.Exec(ctx, insertMember, int64(token.Org), *user, token.UserName, token.Created)
+	}
+	if err != nil {
+		return err
+	}
+	err = tx.QueryRow(ctx, insertToken, token.UID, int64(token.Org), *user, string(token.Role), token.Hash[:], token.Prefix,
+		token.Created, instant(token.Expires), instant(token.Revoked), instant(token.LastUsed)).Scan((*int64)(&token.ID))
+	if code(err) == codeUniqueness {
+		return store.ErrExists
+	}
+	return err
+}
+
+// Tokens lists an organization's tokens, newest first.
+func (db *DB) Tokens(ctx context.Context, org store.OrgID) (all []store.Token, err error) {
+	err = db.read(ctx, "listing tokens", func(conn *pgxpool.Conn) error {
+		rows, err := conn.Query(ctx, selectTokens, int64(org))
+		if err != nil {
+			return err
+		}
+		all, err = pgx.CollectRows(rows, scanToken)
+		return err
+	})
+	return all, err
+}
+
+// TokenByHash finds a token by its secret's hash. [store.ErrNotFound].
+func (db *DB) TokenByHash(ctx context.Context, hash [32]byte) (token store.Token, err error) {
+	err = db.read(ctx, "token by hash", func(conn *pgxpool.Conn) error {
+		rows, err := conn.Query(ctx, selectTokenByHash, hash[:])
+		if err != nil {
+			return err
+		}
+		token, err = pgx.CollectExactlyOneRow(rows, scanToken)
+		return absent(err)
+	})
+	return token, err
+}
+
+func scanToken(row pgx.CollectableRow) (t store.Token, err error) {
+	var role string
+	var expires, revoked, used *time.Time
+	err = row.Scan((*int64)(&t.ID), &t.UID, (*int64)(&t.Org), &t.OrgUID, &t.OrgName, (*int64)(&t.User), &t.UserName, &role,
+		(*hash)(&t.Hash), &t.Prefix, &t.Created, &expires, &revoked, &used, &t.OrgMaxEntries)
+	t.Role, t.Created = api.Role(role), t.Created.UTC()
+	t.Expires, t.Revoked, t.LastUsed = moment(expires), moment(revoked), moment(used)
+	return t, err
+}
+
+// RevokeToken ends a token; the first time counts. [store.ErrNotFound].
+func (db *DB) RevokeToken(ctx context.Context, org store.OrgID, uid string, at time.Time) error {
+	return db.read(ctx, "revoking a token", func(conn *pgxpool.Conn) error {
+		tag, err := conn.Exec(ctx, revokeToken, int64(org), uid, millis(at))
+		if err == nil && tag.RowsAffected() == 0 {
+			return store.ErrNotFound
+		}
+		return err
+	})
+}
+
+// TouchToken notes when a token was last used. It never goes back.
+func (db *DB) TouchToken(ctx context.Context, id store.TokenID, at time.Time) error {
+	return db.read(ctx, "noting a token's use", func(conn *pgxpool.Conn) error {
+		_, err := conn.Exec(ctx, touchToken, int64(id), millis(at))
+		return err
+	})
+}

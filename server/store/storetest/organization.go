@@ -1,0 +1,61 @@
+package storetest
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/teammem/teammem/server/store"
+)
+
+func testEpoch(t *testing.T, w *world) {
+	if err := w.store.Ping(t.Context()); err != nil {
+		t.Fatalf("Ping: %v", err)
+	}
+	first, err := w.store.Epoch(t.Context())
+	if err != nil {
+		t.Fatalf("Epoch: %v", err)
+	}
+	second, err := w.store.Epoch(t.Context())
+	if err != nil || first != second || first == "" {
+		t.Fatalf("Epoch: %q, then %q, %v; want one that is not empty", first, second, err)
+	}
+}
+
+func testOrganizations(t *testing.T, w *world) {
+	ctx := t.Context()
+	want := store.Organization{UID: random("org_"), Name: random("Zeta "), MaxEntries: 12, Created: at(3)}
+	made, err := w.store.CreateOrganization(ctx, want)
+	if err != nil {
+		t.Fatalf("CreateOrganization: %v", err)
+	}
+	if made.ID == 0 || made.ID == w.org.ID {
+		t.Fatalf("CreateOrganization: id %d", made.ID)
+	}
+	want.ID = made.ID
+	if made != want {
+		t.Errorf("CreateOrganization returns\n%+v, want\n%+v", made, want)
+	}
+	found, err := w.store.Organization(ctx, want.Name)
+	if err != nil || found != want {
+		t.Errorf("Organization: %+v, %v; want %+v", found, err, want)
+	}
+	if _, err := w.store.Organization(ctx, random("nobody-")); !errors.Is(err, store.ErrNotFound) {
+		t.Errorf("Organization of an unknown name: %v, want ErrNotFound", err)
+	}
+	again := store.Organization{UID: random("org_"), Name: want.Name, Created: at(4)}
+	if _, err := w.store.CreateOrganization(ctx, again); !errors.Is(err, store.ErrExists) {
+		t.Errorf("CreateOrganization of a name that is taken: %v, want ErrExists", err)
+	}
+	all, err := w.store.Organizations(ctx)
+	if err != nil {
+		t.Fatalf("Organizations: %v", err)
+	}
+	if !slices.Contains(all, want) {
+		t.Errorf("Organizations leaves %+v out", want)
+	}
+	if !slices.IsSortedFunc(all, func(a, b store.Organization) int { return strings.Compare(a.Name, b.Name) }) {
+		t.Errorf("Organizations is not in the order of names: %+v", all)
+	}
+}
