@@ -14,10 +14,10 @@ import (
 
 // Kinds of refusal, as state.Refusal.Kind holds them.
 const (
-	refusedSecret = "secret" // held here by the scanner
-	refusedKey    = "key"    // cannot be pushed under this name
-	refusedLimit  = "limit"  // more than the server takes
-	refusedServer = "server" // the server said no
+	RefusedSecret = "secret" // held here by the scanner
+	RefusedKey    = "key"    // cannot be pushed under this name
+	RefusedLimit  = "limit"  // more than the server takes
+	RefusedServer = "server" // the server said no
 )
 
 // item is one key on its way to the server.
@@ -61,7 +61,7 @@ func (s *Syncer) pushable(plan []Action, here *here, report *Report) ([]item, er
 			items = append(items, item{key: a.Key, base: a.Base, size: len(a.Key) + bodyOverhead})
 		case Hold:
 			refused[a.Key] = true
-			s.refuse(a.Key, state.Refusal{Checksum: a.Local, Kind: refusedKey, Message: a.Why})
+			s.refuse(a.Key, state.Refusal{Checksum: a.Local, Kind: RefusedKey, Message: a.Why})
 		case Push, Respell:
 			it, verdict := s.pushItem(a, here, report)
 			switch verdict {
@@ -99,7 +99,7 @@ const (
 )
 
 func (s *Syncer) pushItem(a Action, here *here, report *Report) (item, verdict) {
-	if r, ok := s.agreed.Refused[a.Key]; ok && r.Checksum == a.Local && (r.Kind == refusedLimit || r.Kind == refusedServer) {
+	if r, ok := s.agreed.Refused[a.Key]; ok && r.Checksum == a.Local && (r.Kind == RefusedLimit || r.Kind == RefusedServer) {
 		return item{}, stays
 	}
 	text, err := s.dir.Read(a.Key, s.opts.Limits.EntryBytes)
@@ -114,7 +114,7 @@ func (s *Syncer) pushItem(a Action, here *here, report *Report) (item, verdict) 
 	}
 	quoted, err := json.Marshal(string(text))
 	if err != nil {
-		s.refuse(a.Key, state.Refusal{Checksum: a.Local, Kind: refusedKey, Message: err.Error()})
+		s.refuse(a.Key, state.Refusal{Checksum: a.Local, Kind: RefusedKey, Message: err.Error()})
 		return item{}, stays
 	}
 	return item{
@@ -128,11 +128,11 @@ func (s *Syncer) pushItem(a Action, here *here, report *Report) (item, verdict) 
 func (s *Syncer) scan(key api.Key, text []byte) (r state.Refusal, held bool) {
 	findings, err := s.scanner.Scan(key, text)
 	if err != nil {
-		return state.Refusal{Kind: refusedSecret, Rule: "scanner", Message: "could not be scanned for secrets: " + err.Error()}, true
+		return state.Refusal{Kind: RefusedSecret, Rule: "scanner", Message: "could not be scanned for secrets: " + err.Error()}, true
 	}
 	for _, f := range findings {
 		if scan.DefaultVerdict(f.Class) == scan.Refuse {
-			return state.Refusal{Kind: refusedSecret, Rule: f.Rule, Line: f.Line}, true
+			return state.Refusal{Kind: RefusedSecret, Rule: f.Rule, Line: f.Line}, true
 		}
 	}
 	return state.Refusal{}, false
@@ -150,7 +150,7 @@ func (s *Syncer) refuse(key api.Key, r state.Refusal) {
 		s.dirty = true
 	}
 	e := Event{Kind: EventRefused, Keys: []api.Key{key}, Text: r.Message, Hint: "it is tried again when the file changes"}
-	if r.Kind == refusedSecret {
+	if r.Kind == RefusedSecret {
 		e = Event{Kind: EventHeld, Keys: []api.Key{key}, Text: r.Message, Rule: r.Rule, Line: r.Line, Hint: "take the secret out; the file goes out by itself then"}
 	}
 	s.once(e, string(r.Checksum)+r.Kind+r.Rule)
@@ -304,9 +304,9 @@ func (s *sender) sent(batch []item, result api.PushResult) {
 }
 
 func (s *sender) refusedItem(it item, e *api.Error) {
-	r := state.Refusal{Checksum: it.sum, Kind: refusedServer, Rule: e.Details.ErrorCode, Message: e.Message}
+	r := state.Refusal{Checksum: it.sum, Kind: RefusedServer, Rule: e.Details.ErrorCode, Message: e.Message}
 	if e.Code == api.RequestTooLarge {
-		r.Kind, r.Limit = refusedLimit, e.Details.MaxBytes
+		r.Kind, r.Limit = RefusedLimit, e.Details.MaxBytes
 		if e.Details.ErrorCode == api.ErrorCodeTooManyEntries {
 			r.Limit, s.full = int64(e.Details.MaxEntries), e
 		}
@@ -323,7 +323,7 @@ func (s *sender) withoutNew(batch []item) []item {
 	for _, it := range batch {
 		if it.base == "" {
 			s.refuse(it.key, state.Refusal{
-				Checksum: it.sum, Kind: refusedLimit, Rule: s.full.Details.ErrorCode, Limit: int64(s.full.Details.MaxEntries),
+				Checksum: it.sum, Kind: RefusedLimit, Rule: s.full.Details.ErrorCode, Limit: int64(s.full.Details.MaxEntries),
 				Message: fmt.Sprintf("the repo is full: it takes %d entries", s.full.Details.MaxEntries),
 			})
 			continue

@@ -107,14 +107,14 @@ func (s *Syncer) Agreed() *state.Agreement { return s.agreed }
 // that has changed is forgotten, so that the file is tried again.
 func (s *Syncer) SetLimits(limits api.Limits, perKey bool) {
 	if limits != s.opts.Limits {
-		s.forgiveRefusals(refusedLimit)
+		s.forgiveRefusals(RefusedLimit)
 	}
 	s.opts.Limits, s.opts.PerKey = limits, perKey
 }
 
 // ForgiveAll forgets every refusal of the server, after a new login or a new
 // configuration: one of them may have been the cause.
-func (s *Syncer) ForgiveAll() { s.forgiveRefusals(refusedLimit, refusedServer) }
+func (s *Syncer) ForgiveAll() { s.forgiveRefusals(RefusedLimit, RefusedServer) }
 
 // ErrHalted is wrapped by a round that stopped to ask a person. Nothing was
 // changed on either side, or no more than the round's report says.
@@ -417,7 +417,7 @@ func (s *Syncer) SetPush(allowed bool) { s.opts.NoPush = !allowed }
 // more.
 func (s *Syncer) WaitsForLimits() bool {
 	for _, r := range s.agreed.Refused {
-		if r.Kind == refusedLimit {
+		if r.Kind == RefusedLimit {
 			return true
 		}
 	}

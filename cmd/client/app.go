@@ -1,0 +1,111 @@
+package main
+
+import (
+	"fmt"
+	"os"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/teammem/teammem/client/config"
+	"github.com/teammem/teammem/client/tui"
+)
+
+// app is one run of the program.
+type app struct {
+	env                   config.Env
+	stdin, stdout, stderr *os.File
+	term                  *tui.Terminal
+	flags                 *pflag.FlagSet // of the command that runs
+	name                  string         // of the command that runs, for hints
+	told                  bool           // the error is in the JSON report already
+
+	json, quiet, yes bool
+}
+
+func (a *app) rootCommand() *cobra.Command {
+	root := &cobra.Command{
+		Use:   "client",
+		Short: "Share an agent's memory with your team",
+		Long: `The client keeps an agent's memory directory and a repo at a teammem server in
+agreement. It stands beside the agent and needs nothing of it.`,
+		Example: `  client login --server https://memory.acme.example --token-file token
+  client sync`,
+		Version:           version,
+		SilenceErrors:     true,
+		SilenceUsage:      true,
+		PersistentPreRunE: a.begin,
+		Args:              noArguments,
+		RunE:              func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	a.name = root.Name()
+	root.SetVersionTemplate("{{.Version}}\n")
+	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		a.name = cmd.CommandPath()
+		return asUsage(err)
+	})
+	f := root.PersistentFlags()
+	f.String(string(config.Dir), "", "memory directory (default: the team directory of this project)")
+	f.String(string(config.Server), "", "address of the server")
+	f.String(string(config.Repo), "", "owner/repo (default: from the git remote)")
+	f.String(string(config.TokenFile), "", "file whose first line is the token")
+	f.String(string(config.CA), "", "file of certificates to trust, PEM")
+	f.Bool(string(config.Insecure), false, "speak plain http to another machine")
+	f.BoolVar(&a.json, "json", false, "print JSON for programs")
+	f.BoolVar(&a.quiet, "quiet", false, "print only what needs a person")
+	f.BoolVar(&a.yes, "yes", false, "answer questions with yes")
+	root.AddGroup(&cobra.Group{ID: groupSync, Title: "Syncing:"}, &cobra.Group{ID: groupLogin, Title: "Signing in:"}, &cobra.Group{ID: groupLook, Title: "Looking:"})
+	root.AddCommand(
+		a.syncCommand(), a.pullCommand(), a.pushCommand(),
+		a.loginCommand(), a.logoutCommand(), a.whoAmICommand(),
+		a.statusCommand(), a.whereCommand(), a.versionCommand(),
+	)
+	return root
+}
+
+// Groups of commands in the help.
+const (
+	groupSync  = "sync"
+	groupLogin = "login"
+	groupLook  = "look"
+)
+
+// begin runs before every command, when its flags are read.
+func (a *app) begin(cmd *cobra.Command, _ []string) error {
+	a.flags, a.name = cmd.Flags(), cmd.CommandPath()
+	opts := tui.Detect(a.env.Getenv, a.stdin, a.stdout, a.stderr, a.env.OS)
+	opts.JSON, opts.Quiet, opts.Yes, opts.Home = a.json, a.quiet, a.yes, a.env.Home
+	a.term = tui.New(a.stdout, a.stderr, opts)
+	return nil
+}
+
+// settingFlags are the settings that were given as flags.
+func (a *app) settingFlags() map[string]string {
+	given := map[string]string{}
+	known := map[string]bool{}
+	for _, name := range config.Names() {
+		known[string(name)] = true
+	}
+	a.flags.Visit(func(f *pflag.Flag) {
+		if known[f.Name] {
+			given[f.Name] = f.Value.String()
+		}
+	})
+	return given
+}
+
+func (a *app) helpHint() string { return fmt.Sprintf("%s --help shows how it is used", a.name) }
+
+func noArguments(cmd *cobra.Command, args []string) error {
+	if len(args) > 0 {
+		return usagef("%s takes no arguments, and %q is one", cmd.CommandPath(), args[0])
+	}
+	return nil
+}
+
+func oneDirectory(cmd *cobra.Command, args []string) error {
+	if len(args) > 1 {
+		return usagef("%s takes one directory, not %d", cmd.CommandPath(), len(args))
+	}
+	return nil
+}

@@ -1,0 +1,140 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/teammem/teammem/api"
+	"github.com/teammem/teammem/client/memdir"
+	"github.com/teammem/teammem/client/state"
+	"github.com/teammem/teammem/client/tui"
+)
+
+func (a *app) statusCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:     "status [DIR]",
+		Short:   "Show how the directory stands with its repo",
+		GroupID: groupLook,
+		Long: `Status looks at the directory and at what was last agreed with the server. It
+asks no server and changes nothing.
+
+` + exitHelp,
+		Example: `  client status
+  client status --json`,
+		Args: oneDirectory,
+		RunE: func(cmd *cobra.Command, args []string) error { return a.status(cmd.Context(), args) },
+	}
+}
+
+func (a *app) status(ctx context.Context, args []string) error {
+	t, err := a.target(args)
+	if err != nil {
+		return err
+	}
+	if err := t.needDir(); err != nil {
+		return err
+	}
+	stateDir, err := t.stateDir()
+	if err != nil {
+		return err
+	}
+	store, err := state.Open(stateDir)
+	if err != nil {
+		return err
+	}
+	agreed, err := store.Load()
+	if err != nil && !errors.Is(err, state.ErrDamaged) {
+		return err
+	}
+	view := tui.StatusView{
+		Repo: agreed.Repo, Server: agreed.Server, Dir: t.dir, Synced: agreed.Synced,
+		Version: agreed.Version, Message: agreed.Halted,
+	}
+	if view.Repo == "" {
+		view.Repo, view.Server = t.repo, t.server
+	}
+	code, err := a.fill(ctx, &view, t.dir, agreed, store)
+	if err != nil {
+		return err
+	}
+	a.term.Status(view)
+	if code != exitDone {
+		return &standing{code}
+	}
+	return nil
+}
+
+// fill counts what stands in the directory and what waits for a person.
+func (a *app) fill(ctx context.Context, view *tui.StatusView, path string, agreed *state.Agreement, store *state.Store) (exitCode, error) {
+	stands, code, err := standingOf(agreed, store)
+	if err != nil {
+		return code, err
+	}
+	view.Held, view.Kept = len(stands.SkippedSecrets)+len(stands.Refused), len(stands.Conflicts)
+	for _, h := range stands.SkippedSecrets {
+		view.Lines = append(view.Lines, tui.StatusLine{Kind: tui.Held, Key: h.Key, Text: foundText(h.Rule, h.Line), Hint: "take the secret out; the file goes out by itself then"})
+	}
+	for _, r := range stands.Refused {
+		view.Lines = append(view.Lines, tui.StatusLine{Kind: tui.Held, Key: r.Key, Text: r.Message})
+	}
+	for _, k := range stands.Conflicts {
+		view.Lines = append(view.Lines, tui.StatusLine{
+			Kind: tui.Kept, Key: k.Key, Text: "kept since " + k.At.Local().Format("2006-01-02 15:04"), Hint: "client conflicts show " + k.ID,
+		})
+	}
+	if err := a.lookAt(ctx, view, path, agreed); err != nil {
+		return code, err
+	}
+	view.State = stateOf(view, agreed)
+	return code, nil
+}
+
+func stateOf(view *tui.StatusView, agreed *state.Agreement) tui.State {
+	switch {
+	case agreed.Halted != "":
+		return tui.Halted
+	case agreed.Synced.IsZero():
+		return tui.NeverSynced
+	case view.ToPush > 0:
+		return tui.Syncing
+	}
+	return tui.InSync
+}
+
+// lookAt scans the directory for edits that wait and for files that are left out.
+func (a *app) lookAt(ctx context.Context, view *tui.StatusView, path string, agreed *state.Agreement) error {
+	dir, err := memdir.Open(path)
+	if errors.Is(err, memdir.ErrGone) || errors.Is(err, fs.ErrNotExist) {
+		if agreed.MarkerID != "" && view.Message == "" {
+			view.Message, view.Hint = "the directory is gone", "put it back; nothing is sent until then"
+		}
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer func() { _ = dir.Close() }()
+	listing, err := dir.Scan(ctx, time.Now(), api.DefaultLimits.EntryBytes, func(key api.Key) (memdir.File, bool) {
+		file := agreed.Entries[key].File
+		return file, file.Checksum != ""
+	})
+	if err != nil {
+		return err
+	}
+	view.Entries, view.Running = len(listing.Files), dir.Locked()
+	for _, file := range listing.Files {
+		if _, refused := agreed.Refused[file.Key]; !refused && agreed.Entries[file.Key].Base != file.Checksum {
+			view.ToPush++
+		}
+	}
+	for _, left := range listing.Left {
+		if !left.Quiet {
+			view.Lines = append(view.Lines, tui.StatusLine{Kind: tui.Skipped, Key: left.Key, Name: left.Name, Text: left.Detail})
+		}
+	}
+	return nil
+}

@@ -1,0 +1,91 @@
+package main
+
+import (
+	"github.com/spf13/cobra"
+
+	"github.com/teammem/teammem/api"
+	"github.com/teammem/teammem/client/config"
+	"github.com/teammem/teammem/client/project"
+	"github.com/teammem/teammem/client/tui"
+)
+
+// whereView is the answer of client where.
+type whereView struct {
+	Directory     string           `json:"directory"`
+	DirectoryFrom string           `json:"directoryFrom"`
+	Repo          api.RepoSlug     `json:"repo"`
+	RepoFrom      string           `json:"repoFrom"`
+	Server        string           `json:"server"`
+	ServerFrom    string           `json:"serverFrom"`
+	TokenFrom     string           `json:"tokenFrom"` // "" without a token
+	Root          string           `json:"root"`
+	Git           bool             `json:"git"`
+	Remote        string           `json:"remote"`
+	MemoryDir     string           `json:"memoryDirectory"`
+	StateDir      string           `json:"stateDirectory"`
+	ConfigDir     string           `json:"configDirectory"`
+	Why           []project.Reason `json:"why"`
+	Settings      []config.Value   `json:"settings"`
+}
+
+func (a *app) whereCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:     "where",
+		Short:   "Show which directory, repo and server are meant, and why",
+		GroupID: groupLook,
+		Long:    "Where shows what every other command would work on, and how that was found.\nIt asks no server and changes nothing.\n\n" + exitHelp,
+		Example: `  client where
+  client where --json`,
+		Args: noArguments,
+		RunE: func(*cobra.Command, []string) error {
+			t, err := a.target(nil)
+			if err != nil {
+				return err
+			}
+			view := where(t)
+			if a.json {
+				a.term.Value(view)
+				return nil
+			}
+			a.term.Rows(a.whereRows(view))
+			return nil
+		},
+	}
+}
+
+func where(t *target) whereView {
+	view := whereView{
+		Directory: t.dir, DirectoryFrom: t.dirFrom, Repo: t.repo, RepoFrom: t.repoFrom,
+		Server: t.server, ServerFrom: t.settings.Get(config.Server).Source,
+		Root: t.project.Root, Git: t.project.Git, Remote: t.project.Remote, MemoryDir: t.project.MemoryDir,
+		StateDir: t.paths.DirState(t.dir), ConfigDir: t.paths.Config,
+		Why: t.project.Why, Settings: t.settings.All(),
+	}
+	if t.repo == "" {
+		view.RepoFrom = ""
+	}
+	if credential, err := t.token(); err == nil {
+		view.TokenFrom = credential.Source
+	}
+	return view
+}
+
+func (a *app) whereRows(v whereView) []tui.Row {
+	or := func(text, none string) string {
+		if text == "" {
+			return none
+		}
+		return text
+	}
+	rows := []tui.Row{
+		{Label: "directory", Text: or(a.term.Path(v.Directory), "unknown"), Note: v.DirectoryFrom},
+		{Label: "repo", Text: or(string(v.Repo), "unknown"), Note: or(v.RepoFrom, "name it with --repo owner/repo")},
+		{Label: "server", Text: or(v.Server, "unknown"), Note: or(v.ServerFrom, "")},
+		{Label: "token", Text: or(a.term.Path(v.TokenFrom), "none"), Note: ""},
+		{Label: "state", Text: a.term.Path(v.StateDir)},
+	}
+	for _, reason := range v.Why {
+		rows = append(rows, tui.Row{Label: reason.What, Text: or(a.term.Path(reason.Value), "none"), Note: reason.Because})
+	}
+	return rows
+}
