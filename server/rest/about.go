@@ -2,9 +2,7 @@ package rest
 
 import (
 	"context"
-	"fmt"
 	"net/http"
-	"sync"
 	"time"
 
 	"github.com/teammem/teammem/api"
@@ -72,34 +70,4 @@ func (h *Handler) ready(c *call) error {
 		return overloaded("the database does not answer", err)
 	}
 	return writeJSON(c, http.StatusOK, status{"ready"})
-}
-
-// epochFor is how long the database's epoch is believed. It changes only when a
-// backup is put in the database's place; answers may be this much late with it.
-const epochFor = time.Second
-
-// knownEpoch spares every answer a second read.
-type knownEpoch struct {
-	mu    sync.RWMutex
-	epoch api.Epoch
-	until time.Time
-}
-
-func (k *knownEpoch) get(ctx context.Context, db Database) (api.Epoch, error) {
-	now := time.Now()
-	k.mu.RLock()
-	epoch, until := k.epoch, k.until
-	k.mu.RUnlock()
-	if now.Before(until) {
-		return epoch, nil
-	}
-	// Several may ask at once; nobody waits for another's slow read.
-	epoch, err := db.Epoch(ctx)
-	if err != nil {
-		return "", fmt.Errorf("read the epoch: %w", err)
-	}
-	k.mu.Lock()
-	k.epoch, k.until = epoch, now.Add(epochFor)
-	k.mu.Unlock()
-	return epoch, nil
 }

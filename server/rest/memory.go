@@ -43,7 +43,7 @@ func (h *Handler) getTeamMemory(c *call) error {
 	if err != nil {
 		return err
 	}
-	epoch, err := h.epoch.get(ctx, h.db)
+	epoch, err := h.db.Epoch(ctx)
 	if err != nil {
 		return err
 	}
@@ -167,7 +167,7 @@ func (h *Handler) putTeamMemory(c *call) error {
 	}
 	ctx := c.r.Context()
 	// Asked before the change: once it is made, only its own answer may follow.
-	epoch, err := h.epoch.get(ctx, h.db)
+	epoch, err := h.db.Epoch(ctx)
 	if err != nil {
 		return err
 	}

@@ -1,6 +1,6 @@
 // Package rest speaks HTTP for the server: it turns requests into calls of the
 // ledger and what comes back into the contract's JSON. It holds no rule of its
-// own and keeps no data but a second's memory of the database's epoch.
+// own and keeps no data.
 //
 // The routes are data ([api.Routes]); a route without a handler, or a handler
 // without a route, is an error of [New]. Handlers return errors; one writer
@@ -55,7 +55,8 @@ type Authenticator interface {
 	Authenticate(ctx context.Context, header string) (auth.Identity, error)
 }
 
-// Database is what rest asks of the store itself.
+// Database is what rest asks of the store itself. The epoch is asked for with
+// every answer; stores remember it for a second.
 type Database interface {
 	Ping(ctx context.Context) error
 	Epoch(ctx context.Context) (api.Epoch, error)
@@ -102,7 +103,6 @@ type Handler struct {
 	router   chi.Router
 	compress func(http.Handler) http.HandlerFunc
 	ids      *requestIDs
-	epoch    knownEpoch
 	inFlight chan struct{}
 	memory   *semaphore.Weighted
 	draining atomic.Bool

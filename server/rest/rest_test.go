@@ -109,7 +109,7 @@ func (b *box) put(entries map[api.Key]string) *httptest.ResponseRecorder {
 		b.t.Fatal(err)
 	}
 	var ifMatch []string
-	if tag := b.do(http.MethodGet, repoPath, b.member, "").Header().Get("ETag"); tag != "" {
+	if tag := b.do(http.MethodHead, repoPath, b.member, "").Header().Get("ETag"); tag != "" {
 		ifMatch = []string{"If-Match", tag}
 	}
 	w := b.do(http.MethodPut, repoPath, b.member, string(body), ifMatch...)
