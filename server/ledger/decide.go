@@ -99,7 +99,7 @@ func (r *request) staysDeleted(state store.State, w write) bool {
 // fileTime is the file's own time, which is never in the future.
 func (r *request) fileTime(key api.Key, now time.Time) time.Time {
 	if t, named := r.modified[key]; named && t.Before(now) {
-		return api.NewTime(t).Time
+		return api.NewTime(t.Time).Time
 	}
 	return now
 }
@@ -134,10 +134,14 @@ func (r *request) checkCount(head store.Head, pending []store.Write) error {
 	if more <= 0 || after <= r.repoEntries {
 		return nil
 	}
+	return tooManyEntries(r.repoEntries, after)
+}
+
+func tooManyEntries(most, received int) *api.Error {
 	return &api.Error{
 		Code:    api.RequestTooLarge,
-		Message: fmt.Sprintf("the repo would hold %d entries and may hold %d; delete some first", after, r.repoEntries),
-		Details: api.Details{ErrorCode: api.ErrorCodeTooManyEntries, MaxEntries: r.repoEntries, ReceivedEntries: after},
+		Message: fmt.Sprintf("the repo would hold %d entries and may hold %d; delete some first", received, most),
+		Details: api.Details{ErrorCode: api.ErrorCodeTooManyEntries, MaxEntries: most, ReceivedEntries: received},
 	}
 }
 
@@ -184,17 +188,35 @@ func checkNeighbours(state store.State, pending []store.Write) error {
 // change is the next version: the head with the pending writes in it, and its
 // audit record.
 func (r *request) change(state store.State, pending []store.Write, now time.Time) (*store.Change, error) {
-	head := state.Head
-	sum, err := readSet(head.Set)
+	head, err := r.advance(state, pending)
 	if err != nil {
 		return nil, err
 	}
-	if sum.checksum() != checksumOfHead(head) {
-		return nil, fmt.Errorf("set of version %d: %w", head.Version, store.ErrCorrupt)
+	// A clock that was put back does not put the repo's time back.
+	if head.LastModified.Before(now) {
+		head.LastModified = now
 	}
-	record := audit.Push{Keys: make([]audit.KeyChange, 0, len(pending))}
+	record := r.record(head, pending)
+	head.AuditHead = record.Hash
+	return &store.Change{
+		Head:   head,
+		Author: store.Author{User: r.caller.User, Token: r.caller.Token, Client: r.caller.Client},
+		Writes: pending,
+		Audit:  record,
+	}, nil
+}
+
+// advance is the head with the pending writes in it.
+func (r *request) advance(state store.State, pending []store.Write) (store.Head, error) {
+	head := state.Head
+	sum, err := readSet(head.Set)
+	if err != nil {
+		return store.Head{}, err
+	}
+	if sum.checksum() != checksumOfHead(head) {
+		return store.Head{}, fmt.Errorf("set of version %d: %w", head.Version, store.ErrCorrupt)
+	}
 	for _, w := range pending {
-		line := audit.KeyChange{Key: w.Key, Before: w.Previous}
 		if w.Previous != "" {
 			gone := single(w.Key, w.Previous)
 			sum.subtract(&gone)
@@ -202,37 +224,46 @@ func (r *request) change(state store.State, pending []store.Write, now time.Time
 			head.Bytes -= int64(live(state, w.Key).Size)
 		}
 		if !w.Deleted {
-			line.After = w.Checksum
-			sum.add(r.setOf(w.Key))
+			sum.add(r.setOf(w))
 			head.Entries++
 			head.Bytes += int64(w.Size)
 		}
-		record.Keys = append(record.Keys, line)
 	}
 	head.Version++
 	head.Set, head.Checksum = sum[:], sum.checksum()
-	// A clock that was put back does not put the repo's time back.
-	if head.LastModified.Before(now) {
-		head.LastModified = now
-	}
-	record.Checksum = head.Checksum
-	entry := audit.Record{
-		Seq: int64(head.Version), At: head.LastModified, Action: audit.ActionPush,
-		User: r.caller.UserName, TokenUID: r.caller.TokenUID, Client: r.caller.Client, Subject: record.Subject(),
-	}.Chain(head.AuditHead)
-	head.AuditHead = entry.Hash
-	return &store.Change{
-		Head:   head,
-		Author: store.Author{User: r.caller.User, Token: r.caller.Token, Client: r.caller.Client},
-		Writes: pending,
-		Audit:  entry,
-	}, nil
+	return head, nil
 }
 
-// setOf is the set of one entry to be written, which was made before the lock.
-func (r *request) setOf(key api.Key) *set {
-	i, _ := slices.BinarySearchFunc(r.writes, key, func(w write, k api.Key) int { return cmp.Compare(w.key, k) })
-	return &r.writes[i].set
+// setOf is the set of one pending entry.
+func (r *request) setOf(w store.Write) *set {
+	i, ok := slices.BinarySearchFunc(r.writes, w.Key, func(w write, key api.Key) int { return cmp.Compare(w.key, key) })
+	if ok && r.writes[i].set != nil {
+		return r.writes[i].set
+	}
+	alone := single(w.Key, w.Checksum)
+	return &alone
+}
+
+// record is the audit record of the change that makes head, chained to the one
+// before it.
+func (r *request) record(head store.Head, pending []store.Write) audit.Record {
+	push := audit.Push{Checksum: head.Checksum}
+	for _, w := range pending {
+		line := audit.KeyChange{Key: w.Key, Before: w.Previous}
+		if !w.Deleted {
+			line.After = w.Checksum
+		}
+		push.Keys = append(push.Keys, line)
+	}
+	return audit.Record{
+		Seq:      int64(head.Version),
+		At:       head.LastModified,
+		Action:   audit.ActionPush,
+		User:     r.caller.UserName,
+		TokenUID: r.caller.TokenUID,
+		Client:   r.caller.Client,
+		Subject:  push.Subject(),
+	}.Chain(head.AuditHead)
 }
 
 func keysOf(writes []store.Write) []api.Key {

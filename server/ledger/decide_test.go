@@ -224,6 +224,30 @@ func TestTooManyEntriesTellsTheNumbers(t *testing.T) {
 	}
 }
 
+// A push that names more keys than any repo may hold is refused before any work.
+func TestPushOfVeryManyKeys(t *testing.T) {
+	push := api.Push{Entries: texts{}}
+	for i := range mostKeys {
+		push.Entries[api.Key(fmt.Sprint("n", i))] = ""
+	}
+	ask, err := prepare(Caller{MaxEntries: mostKeys}, push, api.Tags{}, api.DefaultLimits)
+	if err != nil {
+		t.Fatal(err)
+	}
+	change, err := decide(stateOf(nil, nil), ask, noon)
+	if err != nil || change.Head.Entries != mostKeys {
+		t.Fatalf("a push of all a repo may hold: %v", err)
+	}
+	if want := stateOf(push.Entries, nil).Head; change.Head.Checksum != want.Checksum {
+		t.Errorf("its checksum is %s, want %s", change.Head.Checksum, want.Checksum)
+	}
+	push.Deletions = []api.Key{"one more"}
+	_, err = prepare(Caller{}, push, api.Tags{}, api.DefaultLimits)
+	if got := told(nil, err); got != "413 team_memory_too_many_entries" {
+		t.Errorf("one key more: %s", got)
+	}
+}
+
 func TestChangeNumbersAndTimes(t *testing.T) {
 	earlier, later := noon.Add(-24*time.Hour), noon.Add(time.Hour)
 	state := stateOf(texts{"a": "1", "b": "1234"}, nil)

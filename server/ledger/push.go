@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"time"
 	"unicode/utf8"
 
 	"github.com/teammem/teammem/api"
@@ -37,10 +36,10 @@ func (l *Ledger) Push(ctx context.Context, caller Caller, repo api.RepoSlug, pus
 // decided by decide.
 type request struct {
 	caller       Caller
-	writes       []write               // in key order
-	deletes      []api.Key             // in key order, each once
-	modified     map[api.Key]time.Time // the files' own times, where they are named
-	precondition api.Precondition      // its bases are those of touched keys
+	writes       []write              // in key order
+	deletes      []api.Key            // in key order, each once
+	modified     map[api.Key]api.Time // the files' own times, where they are named
+	precondition api.Precondition     // its bases are those of touched keys
 	entryBytes   int
 	repoEntries  int
 }
@@ -49,7 +48,7 @@ type request struct {
 type write struct {
 	key  api.Key
 	body *store.Body
-	set  set // of this entry alone
+	set  *set // of this entry alone; nil where it was not made ahead
 }
 
 // touched are the keys the request names, in key order.
@@ -62,11 +61,29 @@ func (r *request) touched() []api.Key {
 	return keys
 }
 
+// What one push may make the server do, in keys. A body of a few megabytes can
+// name a great many.
+const (
+	// mostKeys is how many keys a push may name, where the limit of entries
+	// is not higher.
+	mostKeys = 10_000
+	// setsAhead is for how many entries the set is made before the lock is
+	// taken. Each is 2 KB.
+	setsAhead = 256
+)
+
 // prepare does with a push what needs no state: it checks what can be wrong with
 // it alone, then hashes and packs, so that none of that is done under the lock.
 func prepare(caller Caller, push api.Push, ifMatch api.Tags, limits api.Limits) (*request, error) {
 	writes := api.SortedKeys(push.Entries)
 	deletes := slices.Compact(slices.Sorted(slices.Values(push.Deletions)))
+	ask := &request{caller: caller, deletes: deletes, entryBytes: limits.EntryBytes, repoEntries: limits.RepoEntries}
+	if caller.MaxEntries > 0 {
+		ask.repoEntries = caller.MaxEntries
+	}
+	if keys := len(writes) + len(deletes); keys > max(mostKeys, ask.repoEntries) {
+		return nil, tooManyEntries(ask.repoEntries, keys)
+	}
 	if err := checkKeys(writes, deletes); err != nil {
 		return nil, err
 	}
@@ -79,24 +96,16 @@ func prepare(caller Caller, push api.Push, ifMatch api.Tags, limits api.Limits) 
 			}
 		}
 	}
-	ask := &request{
-		caller:      caller,
-		deletes:     deletes,
-		modified:    make(map[api.Key]time.Time, len(push.Modified)),
-		entryBytes:  limits.EntryBytes,
-		repoEntries: limits.RepoEntries,
-	}
-	if caller.MaxEntries > 0 {
-		ask.repoEntries = caller.MaxEntries
-	}
-	for _, key := range writes {
+	for i, key := range writes {
 		content := []byte(push.Entries[key])
-		body := store.Pack(api.ChecksumOf(content), content)
-		ask.writes = append(ask.writes, write{key: key, body: body, set: single(key, body.Checksum)})
+		w := write{key: key, body: store.Pack(api.ChecksumOf(content), content)}
+		if i < setsAhead {
+			alone := single(key, w.body.Checksum)
+			w.set = &alone
+		}
+		ask.writes = append(ask.writes, w)
 	}
-	for key, t := range push.Modified {
-		ask.modified[key] = t.Time
-	}
+	ask.modified = push.Modified
 	ask.precondition = precondition(push, ifMatch, ask.touched())
 	return ask, nil
 }
