@@ -20,19 +20,15 @@ func (s *Store) Commit(ctx context.Context, ref store.RepoRef, touched []api.Key
 			if _, err := next.organizationByID(ref.Org); err != nil {
 				return err
 			}
-			r = newRepo(0)
+			r = newRepo()
 		}
 		change, err := decide(store.State{Head: copied(r.head), Rows: r.around(touched)})
-		if err != nil {
-			return err
-		}
-		if change != nil {
-			if !known {
-				r = newRepo(store.RepoID(next.nextID()))
+		if err == nil && change != nil {
+			if err = change.Check(r.head); err == nil {
+				r, err = next.apply(ref, r, change)
 			}
-			r, err = next.apply(ref, r, change)
 		}
-		head = shown(r.head)
+		head = copied(r.head)
 		return err
 	})
 	if err != nil {
@@ -92,11 +88,11 @@ func (r repo) live(fold string) []store.Row {
 // apply carries a change out.
 func (s *state) apply(ref store.RepoRef, r repo, change *store.Change) (repo, error) {
 	id := r.head.ID
-	if change.Head.Version != r.head.Version+1 {
-		return r, fmt.Errorf("commit: version %d cannot follow %d", change.Head.Version, r.head.Version)
+	if id == 0 {
+		id = store.RepoID(s.nextID())
 	}
 	r.head = copied(change.Head)
-	r.head.ID = id
+	r.head.ID, r.head.LastModified = id, kept(r.head.LastModified)
 	author, _ := s.names.get(change.Author.User)
 	past := make([]store.Past, 0, len(change.Writes))
 	for _, w := range change.Writes {
@@ -106,6 +102,7 @@ func (s *state) apply(ref store.RepoRef, r repo, change *store.Change) (repo, er
 				s.bodies = s.bodies.with(body, w.Body)
 			}
 		}
+		w.Modified = kept(w.Modified)
 		r.rows = r.rows.with(rowRef{w.Fold, w.Key}, store.Row{
 			Key: w.Key, Checksum: w.Checksum, Deleted: w.Deleted, Size: w.Size, Modified: w.Modified, Version: r.head.Version,
 		})
@@ -115,8 +112,15 @@ func (s *state) apply(ref store.RepoRef, r repo, change *store.Change) (repo, er
 		})
 	}
 	slices.SortFunc(past, func(a, b store.Past) int { return cmp.Compare(a.Key, b.Key) })
+	for _, w := range change.Writes {
+		if twins := r.live(w.Fold); len(twins) > 1 {
+			return r, fmt.Errorf("commit: %q and %q are twins", twins[0].Key, twins[1].Key)
+		}
+	}
 	r.past = r.past.with(r.head.Version, past)
-	r.trail = r.trail.with(change.Audit.Seq, change.Audit)
+	record := change.Audit
+	record.At = kept(record.At)
+	r.trail = r.trail.with(record.Seq, record)
 	s.repos = s.repos.with(ref, r)
 	return r, nil
 }

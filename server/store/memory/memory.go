@@ -15,6 +15,7 @@ import (
 	"crypto/rand"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/teammem/teammem/api"
 	"github.com/teammem/teammem/server/audit"
@@ -85,9 +86,8 @@ func New() *Store {
 	}}
 }
 
-func newRepo(id store.RepoID) repo {
+func newRepo() repo {
 	return repo{
-		head: store.Head{ID: id},
 		rows: newTree[rowRef, store.Row](func(a, b rowRef) int {
 			return cmp.Or(strings.Compare(a.fold, b.fold), cmp.Compare(a.key, b.key))
 		}),
@@ -157,6 +157,14 @@ func (s *Store) write(ctx context.Context, change func(next *state) error) error
 	}
 	s.now = next
 	return nil
+}
+
+// kept is a time as the contract keeps it.
+func kept(t time.Time) time.Time {
+	if t.IsZero() {
+		return time.Time{}
+	}
+	return t.UTC().Truncate(time.Millisecond)
 }
 
 func (s *state) nextID() int64 {

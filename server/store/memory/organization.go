@@ -13,7 +13,7 @@ func (s *Store) CreateOrganization(ctx context.Context, org store.Organization) 
 		if _, taken := next.organizations.get(org.Name); taken {
 			return fmt.Errorf("organization %q: %w", org.Name, store.ErrExists)
 		}
-		org.ID = store.OrgID(next.nextID())
+		org.ID, org.Created = store.OrgID(next.nextID()), kept(org.Created)
 		next.organizations = next.organizations.with(org.Name, org)
 		return nil
 	})

@@ -69,8 +69,8 @@ func (s *Store) Bodies(ctx context.Context, org store.OrgID, sums []api.Checksum
 	return nil
 }
 
-// History reads the changes of one key or of all, newest first, those of one
-// version in key order.
+// History reads the changes of one key or of all, newest version first, those of
+// one version in key order.
 func (s *Store) History(ctx context.Context, ref store.RepoRef, key api.Key, before api.Version, limit int) ([]store.Past, error) {
 	now, err := s.read(ctx)
 	if err != nil {
@@ -86,13 +86,17 @@ func (s *Store) History(ctx context.Context, ref store.RepoRef, key api.Key, bef
 	}
 	var found []store.Past
 	for _, changes := range slices.Backward(versions) {
+		if limit == 0 {
+			break
+		}
+		of := len(found)
 		for _, past := range changes {
-			if len(found) == limit {
-				return found, nil
-			}
 			if key == "" || past.Key == key {
 				found = append(found, past)
 			}
+		}
+		if len(found) > of {
+			limit--
 		}
 	}
 	return found, nil

@@ -23,6 +23,8 @@ func (s *Store) CreateToken(ctx context.Context, token store.Token) (store.Token
 		}
 		token.ID = store.TokenID(next.nextID())
 		token.User = next.userNamed(token.Org, token.UserName)
+		token.Created, token.Expires = kept(token.Created), kept(token.Expires)
+		token.Revoked, token.LastUsed = kept(token.Revoked), kept(token.LastUsed)
 		next.tokens = next.tokens.with(string(token.Hash[:]), token)
 		token = next.filled(token)
 		return nil
@@ -88,14 +90,18 @@ func (s *Store) TokenByHash(ctx context.Context, hash [32]byte) (store.Token, er
 func (s *Store) RevokeToken(ctx context.Context, org store.OrgID, uid string, at time.Time) error {
 	return s.changeToken(ctx, func(t store.Token) bool { return t.Org == org && t.UID == uid }, func(t *store.Token) {
 		if t.Revoked.IsZero() {
-			t.Revoked = at
+			t.Revoked = kept(at)
 		}
 	})
 }
 
-// TouchToken notes when a token was last used.
+// TouchToken notes when a token was last used; the latest time stands.
 func (s *Store) TouchToken(ctx context.Context, id store.TokenID, at time.Time) error {
-	return s.changeToken(ctx, func(t store.Token) bool { return t.ID == id }, func(t *store.Token) { t.LastUsed = at })
+	return s.changeToken(ctx, func(t store.Token) bool { return t.ID == id }, func(t *store.Token) {
+		if at = kept(at); t.LastUsed.Before(at) {
+			t.LastUsed = at
+		}
+	})
 }
 
 func (s *Store) changeToken(ctx context.Context, wanted func(store.Token) bool, change func(*store.Token)) error {
