@@ -1,0 +1,191 @@
+// Package teammem has no code of its own. Its tests hold the whole tree against
+// the walls drawn in ARCHITECTURE.md: who may import whom, where each foreign
+// library may stand, and what the quiet rooms may not use.
+package teammem
+
+import (
+	"os"
+	"strings"
+	"testing"
+	"testing/fstest"
+)
+
+// wall says which packages of ours a package may import.
+type wall struct{ pkg, imports, reason string }
+
+// walls has a row for every package. The two wings, server and client, never
+// import each other; what both need stands in api.
+var walls = []wall{
+	{"api", "", "the contract must be importable by anyone, so it stands on nothing of ours"},
+	{"api/scan", "api", "both wings scan with it, so it may know the contract and neither wing"},
+	{"migrations", "", "a cellar: it embeds files and nothing more"},
+
+	{"cmd/server", "api server server/auth server/store", "a door: it parses, calls, and maps errors to exit codes; the parts are built in server"},
+	{"server", "api server/auth server/ledger server/rest server/store server/store/postgres server/store/sqlite", "the one place where the server's parts are put together, and the only one that knows a concrete store"},
+	{"server/rest", "api server/auth server/ledger server/store", "it turns requests into calls of the ledger and decides nothing itself; of the store it knows the nouns"},
+	{"server/ledger", "api server/audit server/store", "the rules are pure: they know the contract, the trail and the storage contract, no HTTP and no SQL"},
+	{"server/auth", "api server/store", "who is calling must be known before any rule is asked"},
+	{"server/audit", "api", "the trail's form must not depend on who writes it or where it is kept"},
+	{"server/store", "api server/audit", "the storage contract knows the nouns and no rule"},
+	{"server/store/schema", "server/store", "migrating is one skill for two databases; it needs the contract's errors only"},
+	{"server/store/postgres", "api migrations server/audit server/store server/store/schema", "an implementation of the storage contract"},
+	{"server/store/sqlite", "api migrations server/audit server/store server/store/schema", "an implementation of the storage contract"},
+	{"server/store/memory", "api server/audit server/store", "an implementation of the storage contract, for tests and simulation"},
+	{"server/store/storetest", "api server/audit server/store", "the suite of the storage contract knows no implementation"},
+	{"server/store/postgres/pgtest", "", "it starts a database and knows nothing of what is kept in it"},
+	{"server/servertest", "api server server/auth server/store", "a real server in a box is made as a person would make one"},
+
+	{"cmd/client", "api api/scan client client/config client/memdir client/merge client/project client/remote client/state client/syncer client/tui", "a door: it parses, calls, prints, and maps errors to exit codes; the parts are built in client"},
+	{"client", "api api/scan client/config client/memdir client/project client/remote client/state client/syncer client/watch", "the one place where the client's parts are put together; how a person is told is not its business"},
+	{"client/config", "", "settings are read before anything else is known"},
+	{"client/project", "api client/config", "which project this is must not depend on what is synced"},
+	{"client/memdir", "api", "files of a memory directory, whatever they are wanted for"},
+	{"client/watch", "", "it says that something changed; what that means is for others"},
+	{"client/merge", "api", "merging is pure: texts in, text out"},
+	{"client/state", "api client/memdir", "what was agreed on, and how it is written safely"},
+	{"client/remote", "api", "it speaks the contract and knows nothing of files"},
+	{"client/syncer", "api api/scan client/memdir client/merge client/remote client/state", "the plan and the loop that carries it out use the parts; nothing below knows them"},
+	{"client/tui", "api", "the terminal's voice; it is told what to say in its own words"},
+}
+
+// testWalls says what test files may import beyond that.
+var testWalls = []struct{ pkg, imports, reason string }{
+	{"...", "api", "every test may speak in the contract's nouns"},
+	{"client/... cmd/...", "server/servertest", "a client is tested against a real server in a box"},
+	{"cmd/... client", "client/... server server/auth server/store", "end to end, what came out is looked at where it lies"},
+	{"server/...", "server/store server/store/memory server/audit server/auth server/ledger server/servertest", "the store in memory is honest, so rules are tested on it; and the box is a server like any other"},
+	{"server/store/... server/servertest server", "server/store/...", "every implementation runs the suite, on a database of its own"},
+	{"client/...", "client/memdir client/state client/remote", "state and plans are tested on real directories"},
+}
+
+// door says where a foreign library may stand. Tests names packages whose test
+// files alone may use it.
+type door struct{ library, at, tests, reason string }
+
+// doors has a row for every library that is imported. A library behind one door
+// can be replaced, and its oddities are known in one place.
+var doors = []door{
+	{"golang.org/x/text", "api", "", "keys are compared under NFC and case folding, in one place for both wings"},
+	{"github.com/zricethezav/gitleaks/v8", "api/scan", "", "its rules find secrets; its findings hold the secret itself and must not travel"},
+	{"github.com/rs/zerolog", "", "api/scan", "gitleaks logs through it, and the tests see to it that it is silent"},
+	{"github.com/pelletier/go-toml/v2", "api/scan", "", "it reads the rules of gitleaks"},
+	{"github.com/BobuSumisu/aho-corasick", "api/scan", "", "it finds the keywords of all rules in one pass"},
+
+	{"github.com/go-chi/chi/v5", "server/rest", "", "routes are the contract's; one package turns them into handlers"},
+	{"github.com/klauspost/compress/gzhttp", "server/rest", "", "answers are compressed with the ETag kept strong"},
+	{"github.com/klauspost/compress", "server/rest server/store client/state client/remote", "", "three uses, each with a bound of its own on what it unpacks: the wire, bodies in a database, base texts on a client's disk"},
+	{"golang.org/x/sync", "server/rest server/store/storetest", "server/... client/...", "a weighted semaphore bounds the memory of bodies; tests run writers side by side"},
+	{"github.com/jackc/pgx/v5", "server/store/postgres server/store/postgres/pgtest", "", "Postgres is known to its own store only"},
+	{"modernc.org/sqlite", "server/store/sqlite", "", "SQLite is known to its own store only"},
+	{"github.com/golang-migrate/migrate/v4", "server/store/schema", "", "its locks differ by database and it closes what it is given: one package knows that"},
+	{"github.com/golang-migrate/migrate/v4/database/pgx/v5", "server/store/postgres", "", "the driver belongs to its store"},
+	{"github.com/golang-migrate/migrate/v4/database/sqlite", "server/store/sqlite", "", "the driver belongs to its store"},
+
+	{"github.com/gofrs/flock", "client/memdir server/store/sqlite server", "", "a lock of the operating system, for one daemon a directory and one migration a file"},
+	{"golang.org/x/sys", "client/memdir", "", "inode, ctime and the like, which os does not show"},
+	{"github.com/fsnotify/fsnotify", "client/watch", "", "events differ by system and lie; one package settles them"},
+	{"github.com/cenkalti/backoff/v5", "client/remote", "", "retries are decided where the wire is spoken"},
+	{"charm.land/lipgloss/v2", "client/tui", "", "one package owns the terminal"},
+	{"charm.land/huh/v2", "client/tui", "", "one package owns the terminal"},
+	{"github.com/vbauerster/mpb/v8", "client/tui", "", "one package owns the terminal"},
+	{"github.com/aymanbagabas/go-udiff", "client/tui", "", "a diff is for showing only"},
+	{"golang.org/x/term", "client/tui cmd/server", "", "whether a person is looking; the client's voice asks for itself, the server's door for a first start"},
+	{"github.com/spf13/cobra", "cmd/client cmd/server", "", "flags and help are the doors' business"},
+	{"github.com/spf13/pflag", "cmd/client cmd/server", "", "flags and help are the doors' business"},
+
+	{"pgregory.net/rapid", "server/store/storetest", "...", "properties; the storage suite is a package that only tests import"},
+	{"github.com/getkin/kin-openapi", "server/servertest", "...", "answers are held against openapi.yaml in tests only"},
+	{"github.com/rogpeppe/go-internal", "", "...", "scripts that a user could read, and archives of files"},
+	{"go.uber.org/goleak", "", "...", "no goroutine is left behind"},
+	{"github.com/Shopify/toxiproxy/v2", "", "...", "a network that fails on demand"},
+	{"github.com/anishathalye/porcupine", "", "...", "it decides whether a recorded history was linearizable"},
+}
+
+// quiet says what a package, or one file of it, may not use: packages by their
+// path, names as path.Name, and init for functions of that name.
+var quiet = []struct{ room, not, but, reason string }{
+	{"...", "os.Exit log.Fatal log.Fatalf log.Fatalln", "cmd/server cmd/client", "a program ends in its door and nowhere else, so that everything opened is closed"},
+	{"...", "init", "", "nothing happens by being imported; what a package needs comes in as an argument"},
+	{"api api/scan", "os log/slog database/sql os/exec net time.Now time.Since time.Sleep", "", "the contract is pure: no I/O, no clock, no logging"},
+	{"server/ledger server/audit", "net/http database/sql os/exec os time.Now time.Since time.Sleep time.After time.NewTimer", "", "the rules are decided on values alone, so that they can be tested and simulated; the clock is an argument"},
+	{"client/memdir", "net/http database/sql os/exec time.Now time.Since time.Sleep", "", "files are compared by what they are, never by when one looks; the clock is an argument"},
+	{"client/merge client/syncer/plan.go client/syncer/brake.go", "net/http database/sql os/exec os time.Now time.Since time.Sleep math/rand math/rand/v2", "", "a merge and a plan are values computed from values, so that they can be printed, tested and replayed"},
+	{"client/...", "database/sql", "", "the client keeps files, not a database"},
+	{"server/store server/store/memory server/store/storetest server/rest server/auth", "database/sql", "", "SQL stands in the two stores that speak it"},
+}
+
+func TestArchitecture(t *testing.T) {
+	tree, err := readTree(os.DirFS("."))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, line := range violations(tree) {
+		t.Error(line)
+	}
+	packages := map[string]bool{}
+	for _, src := range tree {
+		packages[src.pkg] = true
+	}
+	for _, w := range walls {
+		if !packages[w.pkg] {
+			t.Errorf("walls has a row for %s, which is not there", w.pkg)
+		}
+	}
+	if len(packages) < 20 {
+		t.Errorf("only %d packages were read", len(packages))
+	}
+}
+
+// The checker finds what is planted, and says why it is wrong.
+func TestArchitectureFindsWhatIsPlanted(t *testing.T) {
+	for _, c := range []struct{ path, text, want string }{
+		{"server/rest/x.go", `package rest; import _ "github.com/teammem/teammem/server/store/sqlite"`, "decides nothing itself"},
+		{"server/rest/x.go", `package rest; import _ "github.com/teammem/teammem/client/remote"`, "decides nothing itself"},
+		{"client/x.go", `package client; import _ "github.com/teammem/teammem/server"`, "client's parts are put together"},
+		{"client/x_test.go", `package client; import _ "github.com/teammem/teammem/server/rest"`, "no row of testWalls"},
+		{"api/x.go", `package api; import _ "github.com/teammem/teammem/server"`, "importable by anyone"},
+		{"api/x_windows.go", `package api; import _ "github.com/teammem/teammem/client"`, "importable by anyone"},
+		{"client/syncer/x.go", `package syncer; import _ "github.com/teammem/teammem/client/tui"`, "nothing below knows them"},
+		{"server/store/sqlite/x.go", `package sqlite; import _ "github.com/jackc/pgx/v5"`, "known to its own store only"},
+		{"server/store/schema/x.go", `package schema; import _ "github.com/golang-migrate/migrate/v4/database/sqlite"`, "belongs to its store"},
+		{"client/merge/x.go", `package merge; import _ "pgregory.net/rapid"`, "only tests import"},
+		{"server/ledger/x_test.go", `package ledger; import _ "example.org/new"`, "without a row in doors"},
+		{"newroom/x.go", `package newroom`, "stands in no row of walls"},
+		{"server/ledger/x.go", `package ledger; import "net/http"; var _ http.Handler`, "decided on values alone"},
+		{"server/ledger/x.go", `package ledger; import clock "time"; var _ = clock.Now`, "decided on values alone"},
+		{"client/memdir/x.go", `package memdir; import "time"; func f() { _ = time.Now() }`, "never by when one looks"},
+		{"client/syncer/plan.go", `package syncer; import _ "os/exec"`, "computed from values"},
+		{"client/tui/x.go", `package tui; import "os"; func f() { os.Exit(1) }`, "ends in its door"},
+		{"server/auth/x.go", `package auth; func init() {}`, "by being imported"},
+		{"server/rest/x.go", `package rest; import _ "database/sql"`, "the two stores that speak it"},
+	} {
+		found := planted(t, c.path, c.text)
+		if len(found) != 1 || !strings.Contains(found[0], c.want) || !strings.Contains(found[0], strings.TrimSuffix(c.path, "/x.go")) {
+			t.Errorf("%s: %s\nfound %q, want one line with %q", c.path, c.text, found, c.want)
+		}
+	}
+	for _, c := range []struct{ path, text string }{
+		{"server/rest/x.go", `package rest; import _ "github.com/teammem/teammem/server/ledger"`},
+		{"client/x_test.go", `package client; import _ "github.com/teammem/teammem/server/servertest"`},
+		{"server/ledger/x_test.go", `package ledger; import "time"; var _ = time.Now`},
+		{"server/ledger/x.go", `package ledger; import "time"; var _ time.Time; type T struct{}; func (T) init() {}`},
+		{"cmd/server/x.go", `package main; import "os"; func f() { os.Exit(1) }`},
+		{"client/syncer/loop.go", `package syncer; import _ "os"`},
+		{"api/testdata/x.go", `package x; import _ "os"`},
+		{"tools/x.go", `package tools; import _ "example.org/tool"`},
+		{".ci/x.go", `package x`},
+	} {
+		if found := planted(t, c.path, c.text); len(found) != 0 {
+			t.Errorf("%s: %s\nfound %q, want nothing", c.path, c.text, found)
+		}
+	}
+}
+
+func planted(t *testing.T, path, text string) []string {
+	t.Helper()
+	tree, err := readTree(fstest.MapFS{path: {Data: []byte(text)}, "tools/go.mod": {}, "main.go": {Data: []byte("package teammem")}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return violations(tree)
+}
