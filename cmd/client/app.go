@@ -17,7 +17,7 @@ type app struct {
 	stdin, stdout, stderr *os.File
 	term                  *tui.Terminal
 	flags                 *pflag.FlagSet // of the command that runs
-	name                  string         // of the command that runs, for hints
+	name                  string         // of the command that ran, for hints
 	told                  bool           // the error is in the JSON report already
 
 	json, quiet, yes bool
@@ -35,15 +35,11 @@ agreement. It stands beside the agent and needs nothing of it.`,
 		SilenceErrors:     true,
 		SilenceUsage:      true,
 		PersistentPreRunE: a.begin,
-		Args:              noArguments,
+		Args:              knownCommand,
 		RunE:              func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	a.name = root.Name()
 	root.SetVersionTemplate("{{.Version}}\n")
-	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		a.name = cmd.CommandPath()
-		return asUsage(err)
-	})
+	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return asUsage(err) })
 	f := root.PersistentFlags()
 	f.String(string(config.Dir), "", "memory directory (default: the team directory of this project)")
 	f.String(string(config.Server), "", "address of the server")
@@ -54,9 +50,10 @@ agreement. It stands beside the agent and needs nothing of it.`,
 	f.BoolVar(&a.json, "json", false, "print JSON for programs")
 	f.BoolVar(&a.quiet, "quiet", false, "print only what needs a person")
 	f.BoolVar(&a.yes, "yes", false, "answer questions with yes")
-	root.AddGroup(&cobra.Group{ID: groupSync, Title: "Syncing:"}, &cobra.Group{ID: groupLogin, Title: "Signing in:"}, &cobra.Group{ID: groupLook, Title: "Looking:"})
+	root.AddGroup(&cobra.Group{ID: groupSync, Title: "Syncing:"}, &cobra.Group{ID: groupConflict, Title: "Deleting and settling:"}, &cobra.Group{ID: groupLogin, Title: "Signing in:"}, &cobra.Group{ID: groupLook, Title: "Looking:"})
 	root.AddCommand(
 		a.syncCommand(), a.pullCommand(), a.pushCommand(),
+		a.conflictsCommand(), a.trashCommand(), a.rmCommand(), a.mergeCommand(),
 		a.loginCommand(), a.logoutCommand(), a.whoAmICommand(),
 		a.statusCommand(), a.whereCommand(), a.versionCommand(),
 	)
@@ -65,14 +62,15 @@ agreement. It stands beside the agent and needs nothing of it.`,
 
 // Groups of commands in the help.
 const (
-	groupSync  = "sync"
-	groupLogin = "login"
-	groupLook  = "look"
+	groupSync     = "sync"
+	groupConflict = "conflict"
+	groupLogin    = "login"
+	groupLook     = "look"
 )
 
 // begin runs before every command, when its flags are read.
 func (a *app) begin(cmd *cobra.Command, _ []string) error {
-	a.flags, a.name = cmd.Flags(), cmd.CommandPath()
+	a.flags = cmd.Flags()
 	opts := tui.Detect(a.env.Getenv, a.stdin, a.stdout, a.stderr, a.env.OS)
 	opts.JSON, opts.Quiet, opts.Yes, opts.Home = a.json, a.quiet, a.yes, a.env.Home
 	a.term = tui.New(a.stdout, a.stderr, opts)
@@ -95,6 +93,17 @@ func (a *app) settingFlags() map[string]string {
 }
 
 func (a *app) helpHint() string { return fmt.Sprintf("%s --help shows how it is used", a.name) }
+
+func knownCommand(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	e := &usageError{err: fmt.Errorf("there is no command %q", args[0])}
+	if near := cmd.SuggestionsFor(args[0]); len(near) > 0 {
+		e.hint = fmt.Sprintf("did you mean %s %s?", cmd.CommandPath(), near[0])
+	}
+	return e
+}
 
 func noArguments(cmd *cobra.Command, args []string) error {
 	if len(args) > 0 {

@@ -35,7 +35,8 @@ func run(ctx context.Context, args []string, env config.Env, stdin, stdout, stde
 	root.SetIn(stdin)
 	root.SetOut(stdout)
 	root.SetErr(stderr)
-	err := root.ExecuteContext(ctx)
+	cmd, err := root.ExecuteContextC(ctx)
+	a.name = cmd.CommandPath()
 	a.report(err)
 	return a.exit(err)
 }

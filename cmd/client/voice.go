@@ -44,6 +44,13 @@ func (a *app) tell(e syncer.Event) {
 	a.term.Event(tui.Event{Kind: kinds[e.Kind], Keys: e.Keys, Text: text, Hint: e.Hint})
 }
 
+// tellUnlessJSON speaks of an event beside a result that a program reads.
+func (a *app) tellUnlessJSON(e syncer.Event) {
+	if !a.json {
+		a.tell(e)
+	}
+}
+
 // foundText names a finding by rule and line, never by its text.
 func foundText(rule string, line int) string {
 	if line > 0 {
