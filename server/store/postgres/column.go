@@ -64,7 +64,7 @@ func moment(t *time.Time) time.Time {
 	return t.UTC()
 }
 
-// strings gives keys the type that the driver knows in every mode.
+// texts gives keys the type that the driver knows in every mode.
 func texts(keys []api.Key) []string {
 	all := make([]string, len(keys))
 	for i, key := range keys {

@@ -11,7 +11,7 @@ import (
 
 // farBehind is how many versions a delta is put together from the history of. A
 // reader who is further behind is served by one pass over the repo's entries.
-const farBehind = 1000
+const farBehind = 256
 
 const (
 	entryColumns = `e.key, e.checksum, e.deleted, e.size, e.modified, e.version`

@@ -1,0 +1,65 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+
+	"github.com/teammem/teammem/api"
+	"github.com/teammem/teammem/server/store"
+)
+
+const (
+	selectHead = `SELECT id, version, checksum, entries, bytes, last_modified FROM repos WHERE org_id = ? AND slug = ?`
+
+	// lockHead also brings what only Commit needs. The lock is the transaction's.
+	lockHead = `SELECT id, version, checksum, entries, bytes, last_modified, set_state, audit_head FROM repos WHERE org_id = ? AND slug = ?`
+
+	insertRepo = `INSERT INTO repos (org_id, slug, version, entries, bytes, audit_head) VALUES (?, ?, 0, 0, 0, zeroblob(32)) RETURNING id`
+
+	updateHead = `UPDATE repos SET version = ?2, checksum = ?3, entries = ?4, bytes = ?5, last_modified = ?6,
+	set_state = ?7, audit_head = ?8 WHERE id = ?1`
+
+	// insertVersion is the change itself.
+	insertVersion = `INSERT INTO versions (repo_id, version, at, user_id, token_id, client, checksum) VALUES (?, ?, ?, ?, ?, ?, ?)`
+)
+
+// Head reads a repo's head.
+func (db *DB) Head(ctx context.Context, ref store.RepoRef) (store.Head, error) {
+	head, err := scanHead(db.statements.selectHead.QueryRowContext(ctx, int64(ref.Org), string(ref.Slug)))
+	if err != nil {
+		return head, fail(ctx, "head of "+string(ref.Slug), err)
+	}
+	return head, nil
+}
+
+// View reads the head and the rows that changed after since, in one snapshot.
+func (db *DB) View(ctx context.Context, ref store.RepoRef, since api.Version) (view store.View, err error) {
+	err = db.reads(ctx, "view of "+string(ref.Slug), func(tx *sql.Tx) error {
+		head := tx.StmtContext(ctx, db.statements.selectHead)
+		if view.Head, err = scanHead(head.QueryRowContext(ctx, int64(ref.Org), string(ref.Slug))); err != nil || view.Head.ID == 0 {
+			return err
+		}
+		view.Rows, err = db.changedAfter(ctx, tx, view.Head, since)
+		return err
+	})
+	return view, err
+}
+
+// scanHead reads selectHead's row; no row is the zero head.
+func scanHead(row scanner, more ...any) (head store.Head, err error) {
+	columns := []any{&head.ID, &head.Version, (*checksum)(&head.Checksum), &head.Entries, &head.Bytes, (*moment)(&head.LastModified)}
+	if err = row.Scan(append(columns, more...)...); errors.Is(err, sql.ErrNoRows) {
+		return store.Head{}, nil
+	}
+	return head, err
+}
+
+// scanLockedHead reads lockHead's row.
+func scanLockedHead(row scanner) (store.Head, error) {
+	var set []byte
+	var audit hash
+	head, err := scanHead(row, &set, &audit)
+	head.Set, head.AuditHead = set, audit
+	return head, err
+}

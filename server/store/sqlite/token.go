@@ -1,0 +1,121 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"time"
+
+	"github.com/teammem/teammem/server/store"
+)
+
+const (
+	selectOwner  = `SELECT uid, name, max_entries FROM organizations WHERE id = ?`
+	selectMember = `SELECT user_id FROM memberships WHERE org_id = ? AND name = ?`
+	insertUser   = `INSERT INTO users (created) VALUES (?) RETURNING id`
+	insertMember = `INSERT INTO memberships (org_id, user_id, name, created) VALUES (?, ?, ?, ?)`
+	insertToken  = `INSERT INTO tokens (uid, org_id, user_id, role, hash, prefix, created, expires, revoked, last_used)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING id`
+
+	tokenColumns = `SELECT t.id, t.uid, t.org_id, o.uid, o.name, t.user_id, m.name, t.role, t.hash, t.prefix,
+	t.created, t.expires, t.revoked, t.last_used, o.max_entries
+FROM tokens t
+JOIN organizations o ON o.id = t.org_id
+JOIN memberships m ON m.org_id = t.org_id AND m.user_id = t.user_id
+`
+	selectTokens      = tokenColumns + `WHERE t.org_id = ? ORDER BY t.id DESC`
+	selectTokenByHash = tokenColumns + `WHERE t.hash = ?`
+
+	revokeToken = `UPDATE tokens SET revoked = coalesce(revoked, ?3) WHERE org_id = ?1 AND uid = ?2`
+	touchToken  = `UPDATE tokens SET last_used = ?2 WHERE id = ?1 AND (last_used IS NULL OR last_used < ?2)`
+)
+
+// CreateToken adds a token, and its user and membership where they are new.
+func (db *DB) CreateToken(ctx context.Context, token store.Token) (store.Token, error) {
+	err := db.writes(ctx, func(ctx context.Context, tx *sql.Tx) (bool, error) {
+		return true, createToken(ctx, tx, &token)
+	})
+	if err != nil {
+		return token, fail(ctx, "creating a token for "+token.UserName, err)
+	}
+	return token, nil
+}
+
+func createToken(ctx context.Context, tx *sql.Tx, token *store.Token) error {
+	token.Created = millis(token.Created)
+	err := tx.QueryRowContext(ctx, selectOwner, token.Org).Scan(&token.OrgUID, &token.OrgName, &token.OrgMaxEntries)
+	if err != nil {
+		return err
+	}
+	err = tx.QueryRowContext(ctx, selectMember, token.Org, token.UserName).Scan(&token.User)
+	if errors.Is(err, sql.ErrNoRows) {
+		if err = tx.QueryRowContext(ctx, insertUser, instant(token.Created)).Scan(&token.User); err != nil {
+			return err
+		}
+		_, err = tx.ExecContext(ctx, insertMember, token.Org, token.User, token.UserName, instant(token.Created))
+	}
+	if err != nil {
+		return err
+	}
+	return taken(tx.QueryRowContext(ctx, insertToken, token.UID, token.Org, token.User, string(token.Role), token.Hash[:], token.Prefix,
+		instant(token.Created), instant(token.Expires), instant(token.Revoked), instant(token.LastUsed)).Scan(&token.ID))
+}
+
+// Tokens lists an organization's tokens, newest first.
+func (db *DB) Tokens(ctx context.Context, org store.OrgID) (all []store.Token, err error) {
+	err = db.reads(ctx, "listing tokens", func(tx *sql.Tx) error {
+		rows, err := tx.QueryContext(ctx, selectTokens, org)
+		if err != nil {
+			return err
+		}
+		all, err = collect(rows, scanToken)
+		return err
+	})
+	return all, err
+}
+
+// TokenByHash finds a token by its secret's hash. [store.ErrNotFound].
+func (db *DB) TokenByHash(ctx context.Context, hash [32]byte) (store.Token, error) {
+	token, err := scanToken(db.statements.selectToken.QueryRowContext(ctx, hash[:]))
+	if err != nil {
+		return token, fail(ctx, "token by hash", err)
+	}
+	return token, nil
+}
+
+func scanToken(row scanner) (t store.Token, err error) {
+	err = row.Scan(&t.ID, &t.UID, &t.Org, &t.OrgUID, &t.OrgName, &t.User, &t.UserName, &t.Role, (*hash)(&t.Hash), &t.Prefix,
+		(*moment)(&t.Created), (*moment)(&t.Expires), (*moment)(&t.Revoked), (*moment)(&t.LastUsed), &t.OrgMaxEntries)
+	return t, err
+}
+
+// RevokeToken ends a token; the first time counts. [store.ErrNotFound].
+func (db *DB) RevokeToken(ctx context.Context, org store.OrgID, uid string, at time.Time) error {
+	return db.change(ctx, "revoking a token", func(ctx context.Context, tx *sql.Tx) error {
+		result, err := tx.ExecContext(ctx, revokeToken, org, uid, instant(at))
+		if err != nil {
+			return err
+		}
+		if n, err := result.RowsAffected(); err != nil || n == 0 {
+			return errors.Join(err, store.ErrNotFound)
+		}
+		return nil
+	})
+}
+
+// TouchToken notes when a token was last used. It never goes back.
+func (db *DB) TouchToken(ctx context.Context, id store.TokenID, at time.Time) error {
+	return db.change(ctx, "noting a token's use", func(ctx context.Context, tx *sql.Tx) error {
+		_, err := tx.ExecContext(ctx, touchToken, id, instant(at))
+		return err
+	})
+}
+
+// change is writes without a choice.
+func (db *DB) change(ctx context.Context, operation string, fn func(ctx context.Context, tx *sql.Tx) error) error {
+	err := db.writes(ctx, func(ctx context.Context, tx *sql.Tx) (bool, error) { return true, fn(ctx, tx) })
+	if err != nil {
+		return fail(ctx, operation, err)
+	}
+	return nil
+}
