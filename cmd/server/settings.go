@@ -1,0 +1,133 @@
+package main
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/teammem/teammem/server"
+)
+
+// settings are what a server is told by flag, else by environment, else by file.
+type settings struct {
+	config    string
+	listen    string
+	database  string
+	data      string
+	tlsCert   string
+	tlsKey    string
+	insecure  bool
+	logFormat string
+	logLevel  string
+}
+
+// settingNames are the flags that the environment and the file may give as well:
+// tls-cert is TEAMMEM_TLS_CERT and the file's line "tls-cert: …".
+var settingNames = []string{"listen", "database", "data", "tls-cert", "tls-key", "insecure-http", "log-format", "log-level"}
+
+// databaseFlags are the settings that every command needs.
+func (s *settings) databaseFlags(f *pflag.FlagSet) {
+	f.StringVar(&s.config, "config", "", "file with settings, one \"name: value\" a line")
+	f.StringVar(&s.database, "database", "", "sqlite:///path or postgres://… (default SQLite in the data directory)")
+	f.StringVar(&s.data, "data", "", "directory of the server's files (default the user's data directory)")
+}
+
+// serveFlags are the settings of serving.
+func (s *settings) serveFlags(f *pflag.FlagSet) {
+	f.StringVar(&s.listen, "listen", "127.0.0.1:8080", "address to serve on; port 0 picks one")
+	f.StringVar(&s.tlsCert, "tls-cert", "", "certificate in PEM; read again when it changes")
+	f.StringVar(&s.tlsKey, "tls-key", "", "its key in PEM")
+	f.BoolVar(&s.insecure, "insecure-http", false, "serve plain http off loopback all the same")
+	f.StringVar(&s.logFormat, "log-format", "text", "text or json")
+	f.StringVar(&s.logLevel, "log-level", "info", "debug, info, warn or error")
+}
+
+// load fills in what no flag gave.
+func (s *settings) load(cmd *cobra.Command, getenv func(string) string) error {
+	if s.config == "" {
+		s.config = getenv("TEAMMEM_CONFIG")
+	}
+	fromFile := map[string]string{}
+	if s.config != "" {
+		f, err := os.Open(s.config)
+		if err != nil {
+			return fmt.Errorf("read the configuration: %w", err)
+		}
+		defer f.Close()
+		if fromFile, err = parseFile(f); err != nil {
+			return usagef("%s: %w", s.config, err)
+		}
+	}
+	for _, name := range settingNames {
+		flag := cmd.Flag(name)
+		if flag == nil || flag.Changed {
+			continue
+		}
+		where := "TEAMMEM_" + strings.ToUpper(strings.ReplaceAll(name, "-", "_"))
+		value := getenv(where)
+		if value == "" {
+			where, value = s.config, fromFile[name]
+		}
+		if value == "" {
+			continue
+		}
+		if err := flag.Value.Set(value); err != nil {
+			// The value is not repeated: it may be a DSN.
+			return usagef("%s: %s cannot be read", where, name)
+		}
+	}
+	if s.data == "" {
+		data, err := server.DefaultData(getenv)
+		if err != nil {
+			return err
+		}
+		s.data = data
+	}
+	return nil
+}
+
+// parseFile reads lines of "name: value". A line that begins with # is a comment,
+// and a value may stand in double quotes.
+func parseFile(r io.Reader) (map[string]string, error) {
+	values := map[string]string{}
+	lines := bufio.NewScanner(r)
+	for n := 1; lines.Scan(); n++ {
+		line := strings.TrimSpace(lines.Text())
+		if line == "" || strings.HasPrefix(line, "#") {
+			continue
+		}
+		name, value, ok := strings.Cut(line, ":")
+		name = strings.TrimSpace(name)
+		switch {
+		case !ok:
+			return nil, fmt.Errorf("line %d: want \"name: value\"", n)
+		case !slices.Contains(settingNames, name):
+			return nil, fmt.Errorf("line %d: there is no setting %q; want one of %s", n, name, strings.Join(settingNames, ", "))
+		}
+		value = strings.TrimSpace(value)
+		if len(value) >= 2 && value[0] == '"' && value[len(value)-1] == '"' {
+			value = value[1 : len(value)-1]
+		}
+		values[name] = value
+	}
+	return values, lines.Err()
+}
+
+// server is the configuration these settings make.
+func (s *settings) server() server.Config {
+	cfg := server.DefaultConfig(s.data)
+	cfg.Database = s.database
+	if s.listen != "" {
+		cfg.Listen = s.listen
+	}
+	cfg.TLSCert, cfg.TLSKey = s.tlsCert, s.tlsKey
+	cfg.InsecureHTTP = s.insecure
+	cfg.HTTP.Version = server.Version()
+	return cfg
+}
