@@ -133,7 +133,7 @@ func (s *scan) entry(f *folder, full string, entry fs.DirEntry) error {
 		s.leave(leave(full, reasonOfMode(kind), ""))
 		return nil
 	}
-	return s.file(f, key, name, last, known)
+	return s.file(f, key, entry, last, known)
 }
 
 // badName shortens a key's error to its reason; the name stands before it.
@@ -173,8 +173,9 @@ func (s *scan) descend(f *folder, full, name string) error {
 	return nil
 }
 
-func (s *scan) file(f *folder, key api.Key, name string, last File, known bool) error {
-	info, err := f.root.Lstat(name)
+func (s *scan) file(f *folder, key api.Key, entry fs.DirEntry, last File, known bool) error {
+	// The listing has looked already; a file that must be read is looked at again.
+	info, err := entry.Info()
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil
@@ -191,7 +192,7 @@ func (s *scan) file(f *folder, key api.Key, name string, last File, known bool) 
 		s.list.Files = append(s.list.Files, last)
 		return nil
 	}
-	file, left, err := f.look(key, name, s.at, s.maxBytes)
+	file, left, err := f.look(key, entry.Name(), s.at, s.maxBytes)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 	case err != nil:
