@@ -20,6 +20,7 @@ const (
 	PathTeamMemory = "/api/claude_code/team_memory"
 	PathWellKnown  = "/.well-known/teammem"
 	PathWhoAmI     = "/api/v1/whoami"
+	PathEvents     = "/api/v1/events"
 	PathOpenAPI    = "/api/openapi.yaml"
 	PathHealth     = "/healthz"
 	PathReady      = "/readyz"

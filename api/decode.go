@@ -129,6 +129,29 @@ func DecodePushResult(data []byte) (PushResult, error) {
 	return p, nil
 }
 
+// DecodeChange reads the data of one event of a live stream.
+func DecodeChange(data []byte) (Change, error) {
+	var c Change
+	r := jsonReader{data: data}
+	_, err := r.answer(func(name string) (err error) {
+		switch name {
+		case "repo":
+			c.Repo, err = r.wantSlug()
+		case "version":
+			c.Version, err = r.wantVersion()
+		case "checksum":
+			c.Checksum, err = r.wantChecksum()
+		default:
+			err = r.skip()
+		}
+		return err
+	}, "repo", "version")
+	if err != nil {
+		return Change{}, err
+	}
+	return c, nil
+}
+
 // DecodeWellKnown reads what a server says of itself. Limits that it does not
 // name are the default ones.
 func DecodeWellKnown(data []byte) (WellKnown, error) {

@@ -49,6 +49,17 @@ type PushResult struct {
 	Checksum       Checksum `json:"checksum"`
 }
 
+// Change is one event of a live stream: a repo has reached a version. On the wire
+// it is the data of a server-sent event named [ChangeEvent].
+type Change struct {
+	Repo     RepoSlug `json:"repo"`
+	Version  Version  `json:"version"`
+	Checksum Checksum `json:"checksum"`
+}
+
+// ChangeEvent is the name of the one kind of event on a live stream.
+const ChangeEvent = "change"
+
 // WellKnown is what a server says of itself to anyone who asks.
 type WellKnown struct {
 	Server     string   `json:"server"`  // "teammem"
@@ -63,6 +74,7 @@ const (
 	ExtensionDeletions     = "deletions"
 	ExtensionSince         = "since"
 	ExtensionModified      = "modified"
+	ExtensionEvents        = "events"
 )
 
 // WhoAmI is what the bearer of a token is told about it.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"sync"
 	"time"
 
 	"github.com/teammem/teammem/api"
@@ -35,24 +36,27 @@ const (
 // and waited for; only an error that no waiting can cure ends Run.
 func (s *Session) Run(ctx context.Context) error {
 	batches := make(chan watch.Batch, 1)
+	signals := make(chan signal)
 	watcher := watch.New(s.log, s.cfg.Dir, watch.Options{Quiet: s.cfg.Debounce, Ceiling: s.cfg.Ceiling, Rescan: s.cfg.Rescan})
-	watching, stop := context.WithCancel(ctx)
-	done := make(chan error, 1)
 	l := &loop{Session: s, pause: firstPause}
 	l.round(ctx, syncer.Both)
-	go func() { done <- watcher.Run(watching, batches) }()
+
+	var parts sync.WaitGroup
+	working, stop := context.WithCancel(ctx)
 	defer func() {
 		stop()
-		<-done
+		parts.Wait()
 	}()
+	watchEnded := make(chan error, 1)
+	parts.Go(func() { watchEnded <- watcher.Run(working, batches) })
+	parts.Go(func() { s.listen(working, signals) })
 	poll := time.NewTimer(l.next())
 	defer poll.Stop()
 	for {
 		select {
 		case <-ctx.Done():
 			return l.flush()
-		case err := <-done:
-			done <- err
+		case err := <-watchEnded:
 			if ctx.Err() == nil {
 				return fmt.Errorf("watch %s: %w", s.cfg.Dir, err)
 			}
@@ -62,6 +66,12 @@ func (s *Session) Run(ctx context.Context) error {
 			if l.again {
 				poll.Reset(l.next())
 			}
+		case sig := <-signals:
+			if !l.heard(sig) {
+				continue
+			}
+			l.round(ctx, syncer.News)
+			poll.Reset(l.next())
 		case <-poll.C:
 			l.round(ctx, syncer.News)
 			poll.Reset(l.next())
@@ -69,9 +79,22 @@ func (s *Session) Run(ctx context.Context) error {
 	}
 }
 
+// heard takes in what the live stream says; ask is true when the server is to be
+// asked now.
+func (l *loop) heard(sig signal) (ask bool) {
+	turned := l.live != sig.live
+	l.live = sig.live
+	if sig.change.Version == 0 {
+		return turned
+	}
+	// Our own pushes come back as events of the version we know already.
+	return sig.change.Version != l.Agreed().Version
+}
+
 // loop is the moving state of one Run.
 type loop struct {
 	*Session
+	live     bool          // a live stream is open
 	away     bool          // the server could not be reached the last time
 	pause    time.Duration // until the next try, while it is away
 	denied   string        // the token that was refused; nothing is asked with it again
@@ -92,9 +115,13 @@ func (l *loop) next() time.Duration {
 		l.pause = min(2*l.pause, longestPause)
 		return wait
 	}
+	every := l.cfg.Poll
+	if l.live {
+		every = max(every, livePoll)
+	}
 	// ± 20 %, so that the clients of a team do not ask in step.
-	fifth := l.cfg.Poll / 5
-	return l.cfg.Poll - fifth + rand.N(2*fifth+1)
+	fifth := every / 5
+	return every - fifth + rand.N(2*fifth+1)
 }
 
 // round runs one round and tells what came of it.

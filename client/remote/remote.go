@@ -231,21 +231,18 @@ type request struct {
 	anonymous    bool // sends no token
 }
 
-// once sends the request a single time.
-func (c *Client) once(ctx context.Context, r request, read func(status int, body []byte) error) error {
-	ctx, cancel := context.WithTimeout(ctx, api.DefaultLimits.Request)
-	defer cancel()
+func (c *Client) newRequest(ctx context.Context, r request) (*http.Request, error) {
 	u := *c.base
 	u.Path = strings.TrimSuffix(u.Path, "/") + r.path
 	u.RawQuery = r.query.Encode()
 	req, err := http.NewRequestWithContext(ctx, r.method, u.String(), bytes.NewReader(r.body))
 	if err != nil {
-		return err
+		return nil, err
 	}
+	req.Header.Set("Accept", "application/json")
 	for name, values := range r.header {
 		req.Header[name] = values
 	}
-	req.Header.Set("Accept", "application/json")
 	if c.opts.UserAgent != "" {
 		req.Header.Set("User-Agent", c.opts.UserAgent)
 	}
@@ -254,6 +251,17 @@ func (c *Client) once(ctx context.Context, r request, read func(status int, body
 	}
 	if token := c.opts.Token(); token != "" && !r.anonymous {
 		req.Header.Set("Authorization", "Bearer "+token)
+	}
+	return req, nil
+}
+
+// once sends the request a single time.
+func (c *Client) once(ctx context.Context, r request, read func(status int, body []byte) error) error {
+	ctx, cancel := context.WithTimeout(ctx, api.DefaultLimits.Request)
+	defer cancel()
+	req, err := c.newRequest(ctx, r)
+	if err != nil {
+		return err
 	}
 	resp, err := c.http.Do(req)
 	if err != nil {

@@ -285,7 +285,7 @@ func (s *Syncer) conflict(ctx context.Context, a Action, here *here, there *ther
 	s.remember(a.Remote, theirs)
 	if clean {
 		report.Merged = append(report.Merged, a.Key)
-		s.tell(Event{Kind: EventMerged, Keys: []api.Key{a.Key}, Text: "merged with a team-mate's change"})
+		s.tell(Event{Kind: EventMerged, Keys: []api.Key{a.Key}, Text: "with a team-mate's change"})
 	}
 	return true, nil
 }

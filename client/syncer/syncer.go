@@ -244,8 +244,18 @@ func (s *Syncer) attempt(ctx context.Context, mode Mode, report *Report) error {
 		return nil
 	}
 	err = s.push(ctx, plan, here, there, report)
-	report.Version, report.Checksum = s.agreed.Version, s.agreed.Checksum
+	report.Version, report.Checksum, report.Entries = s.agreed.Version, s.agreed.Checksum, s.entries()
 	return err
+}
+
+// entries counts what is live at the server, as far as we know.
+func (s *Syncer) entries() (n int) {
+	for _, entry := range s.agreed.Entries {
+		if entry.Remote != "" {
+			n++
+		}
+	}
+	return n
 }
 
 func (s *Syncer) input(here *here, there *there) Input {
