@@ -331,15 +331,25 @@ func TestParseKeyTakesTheCorpus(t *testing.T) {
 
 func TestTwins(t *testing.T) {
 	for _, pair := range [][2]api.Key{
-		{"a.md", "A.md"}, {"MEMORY.md", "memory.MD"}, {"d/a.md", "D/a.md"},
-		{"caf\u00e9.md", "cafe\u0301.md"}, {"CAF\u00c9.md", "cafe\u0301.md"},
-		{"straße.md", "STRASSE.md"}, {"ΣΑΣ.md", "σας.md"}, {"ŉ.md", "ʼn.md"}, {"ﬁ.md", "FI.md"},
-		{"\u212a.md", "k.md"}, {"\u00c5.md", "\u212b.md"}, {"ＡＢ.md", "ａｂ.md"}, // Kelvin, Ångström, fullwidth letters
-		{"\uac00.md", "\u1100\u1161.md"},                       // Hangul, composed and not
-		{"a\u0323\u0307.md", "a\u0307\u0323.md"},               // two marks in either order
-		{"\u0390.md", "\u03b9\u0308\u0301.md"},                 // full folding decomposes
-		{"\u13cf.md", "\uab9f.md"}, {"\u13f0.md", "\u13f8.md"}, // Cherokee, which folds to capitals
-		{"\u1e9e.md", "ss.md"}, {"\u01c5", "\u01c6"}, // capital sharp s, a title case letter
+		{"a.md", "A.md"},
+		{"MEMORY.md", "memory.MD"},
+		{"d/a.md", "D/a.md"},
+		{"caf\u00e9.md", "cafe\u0301.md"},
+		{"CAF\u00c9.md", "cafe\u0301.md"},
+		{"straße.md", "STRASSE.md"},
+		{"ΣΑΣ.md", "σας.md"},
+		{"ŉ.md", "ʼn.md"},
+		{"ﬁ.md", "FI.md"},
+		{"\u212a.md", "k.md"},
+		{"\u00c5.md", "\u212b.md"},
+		{"ＡＢ.md", "ａｂ.md"},                       // Kelvin, Ångström, fullwidth letters
+		{"\uac00.md", "\u1100\u1161.md"},         // Hangul, composed and not
+		{"a\u0323\u0307.md", "a\u0307\u0323.md"}, // two marks in either order
+		{"\u0390.md", "\u03b9\u0308\u0301.md"},   // full folding decomposes
+		{"\u13cf.md", "\uab9f.md"},
+		{"\u13f0.md", "\u13f8.md"}, // Cherokee, which folds to capitals
+		{"\u1e9e.md", "ss.md"},
+		{"\u01c5", "\u01c6"}, // capital sharp s, a title case letter
 	} {
 		if pair[0].Fold() != pair[1].Fold() {
 			t.Errorf("%+q and %+q are no twins: %+q, %+q", pair[0], pair[1], pair[0].Fold(), pair[1].Fold())

@@ -21,13 +21,17 @@ func TestDecodePushTakes(t *testing.T) {
 		body string
 		want api.Push
 	}{
-		"a stock client's": {`{"entries":{"MEMORY.md":"- [x](x.md)\n"}}`,
-			api.Push{Entries: map[api.Key]string{"MEMORY.md": "- [x](x.md)\n"}}},
-		"everything": {`{"entries":{"a.md":"A","b.md":""},"deletions":["c.md"],"baseChecksums":{"a.md":"` + string(sum) + `","b.md":null},"modified":{"a.md":"2026-11-30T12:00:00.123456+02:00"}}`,
+		"a stock client's": {
+			`{"entries":{"MEMORY.md":"- [x](x.md)\n"}}`,
+			api.Push{Entries: map[api.Key]string{"MEMORY.md": "- [x](x.md)\n"}},
+		},
+		"everything": {
+			`{"entries":{"a.md":"A","b.md":""},"deletions":["c.md"],"baseChecksums":{"a.md":"` + string(sum) + `","b.md":null},"modified":{"a.md":"2026-11-30T12:00:00.123456+02:00"}}`,
 			api.Push{
 				Entries: map[api.Key]string{"a.md": "A", "b.md": ""}, Deletions: []api.Key{"c.md"},
 				BaseChecksums: map[api.Key]*api.Checksum{"a.md": &sum, "b.md": nil}, Modified: map[api.Key]api.Time{"a.md": at},
-			}},
+			},
+		},
 		"deletions alone": {`{"deletions":["c.md"]}`, api.Push{Deletions: []api.Key{"c.md"}}},
 		"null is absent":  {`{"entries":null,"deletions":["c.md"],"baseChecksums":null,"modified":null}`, api.Push{Deletions: []api.Key{"c.md"}}},
 		"no entries":      {`{"entries":{}}`, api.Push{Entries: map[api.Key]string{}}},

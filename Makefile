@@ -1,0 +1,80 @@
+# make run     a server and a client on this machine
+# make test    every test, with what it needs
+# make check   everything else that has to be green
+# make bench   the figures
+# The rest is below.
+
+# The library of Go 1.26 has advisories that this server reaches; 1.27.3 has none.
+export GOTOOLCHAIN ?= go1.27.3
+
+TOOL      := go tool -modfile=tools/go.mod
+VERSION   := $(shell git describe --tags --always --dirty 2>/dev/null || echo devel)
+LDFLAGS   := -X main.version=$(VERSION)
+PLATFORMS := linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64
+FUZZTIME  ?= 20s
+BENCH     ?= .
+COUNT     ?= 1
+
+.PHONY: all run build test check format vet staticcheck architecture openapi modules cross deadcode bench fuzz clean
+
+all: build
+
+build:
+	CGO_ENABLED=0 go build -trimpath -ldflags '$(LDFLAGS)' -o bin/ ./cmd/...
+
+# DIR=… syncs another directory; a second "make run" joins the running server.
+run: build
+	@exec scripts/run.sh $(if $(DIR),'$(DIR)')
+
+# ARGS=… goes to go test: make test ARGS='-run Push ./server/...'
+test:
+	@scripts/test.sh $(ARGS)
+
+check: format vet staticcheck architecture openapi modules cross
+
+format:
+	@files=$$($(TOOL) gofumpt -l .) && if [ -n "$$files" ]; then \
+		printf 'not formatted:\n%s\nrun: %s gofumpt -w .\n' "$$files" '$(TOOL)' >&2; exit 1; fi
+
+vet:
+	go vet ./...
+
+staticcheck:
+	$(TOOL) staticcheck ./...
+
+architecture:
+	go test -count=1 -run '^TestArchitecture' .
+
+openapi:
+	go test -count=1 -run '^TestOpenAPI' ./api
+
+modules:
+	go mod verify
+	go mod tidy -diff
+	cd tools && go mod verify && go mod tidy -diff
+
+# Both binaries, without C, for every system they are made for.
+cross:
+	@for platform in $(PLATFORMS); do \
+		echo "build for $$platform"; \
+		CGO_ENABLED=0 GOOS=$${platform%/*} GOARCH=$${platform#*/} \
+			go build -trimpath -ldflags '$(LDFLAGS) -s -w' -o "bin/$${platform%/*}-$${platform#*/}/" ./cmd/... || exit 1; \
+	done
+
+deadcode:
+	$(TOOL) deadcode -test ./...
+
+bench:
+	go test -run '^$$' -bench '$(BENCH)' -benchmem -count $(COUNT) ./...
+
+# Every fuzz target for FUZZTIME. What is found is kept under testdata.
+fuzz:
+	@for pkg in $$(go list ./...); do \
+		for target in $$(go test -list '^Fuzz' $$pkg | grep '^Fuzz'); do \
+			echo "$$pkg $$target"; \
+			go test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) $$pkg || exit 1; \
+		done; \
+	done
+
+clean:
+	rm -rf bin
