@@ -18,10 +18,12 @@ type desk struct {
 	counts   []int // findings by rule, in this scan
 	behind   []int // by rule: where its last finding of this view ends
 	windows  []window
-	fold     [deepest + 1]view
-	decoded  [deepest + 1][]byte
-	key      bool
-	depth    int
+	// By depth of encoding: what became of the text.
+	unescaped [deepest + 1][unescapings]view
+	joined    [deepest + 1]view
+	decoded   [deepest + 1][]byte
+	key       bool
+	depth     int
 }
 
 // effort is the work of one scan, and its bound.
@@ -49,6 +51,9 @@ const extra = 1024
 type meeting struct{ start, at int32 }
 
 const meetEvery = 64
+
+// unescapings is how often a text is unescaped: escapes are put into one another.
+const unescapings = 3
 
 // window is the surroundings of a keyword, for a rule that no literal leads.
 type window struct{ start, from, to int }
@@ -92,41 +97,59 @@ func (d *desk) scan(key string, content []byte) ([]Finding, error) {
 // trim gives back what an unusually large text needed.
 func (d *desk) trim() {
 	const most = 1 << 20
-	for i := range d.fold {
-		if cap(d.fold[i].text) > most || cap(d.fold[i].spans) > most/8 {
-			d.fold[i] = view{}
+	for depth := range d.joined {
+		d.joined[depth].trim(most)
+		for level := range d.unescaped[depth] {
+			d.unescaped[depth][level].trim(most)
 		}
-		if cap(d.decoded[i]) > most {
-			d.decoded[i] = nil
+		if cap(d.decoded[depth]) > most {
+			d.decoded[depth] = nil
 		}
-		d.fold[i].parent = nil
 	}
 	d.found = nil
 }
 
-// read applies the rules to a text, to its folded form, and to what is encoded in
-// either.
+// read applies the rules to a text, to what it says unescaped and joined, and to
+// what is encoded in any of these.
 func (d *desk) read(v *view) error {
-	if err := d.match(v); err != nil {
+	if err := d.consider(v); err != nil {
 		return err
 	}
-	folded := &d.fold[d.depth]
-	folded.reset(v)
-	fold(folded)
-	if len(folded.edits) > 0 {
-		if err := d.match(folded); err != nil {
+	plain := v
+	for level := range unescapings {
+		next := &d.unescaped[d.depth][level]
+		next.reset(v)
+		if !unescape(next) {
+			break
+		}
+		if err := d.consider(next); err != nil {
 			return err
 		}
+		v = next
+	}
+	joined := &d.joined[d.depth]
+	for _, w := range []*view{plain, v} {
+		if joined.reset(w); join(joined) {
+			if err := d.consider(joined); err != nil {
+				return err
+			}
+		}
+		if v == plain {
+			break
+		}
+	}
+	return nil
+}
+
+// consider applies the rules to one view and reads what is encoded in it.
+func (d *desk) consider(v *view) error {
+	if err := d.match(v); err != nil {
+		return err
 	}
 	if d.depth == deepest {
 		return nil
 	}
-	for _, w := range []*view{v, folded} {
-		if err := d.decode(w); err != nil {
-			return err
-		}
-	}
-	return nil
+	return d.decode(v)
 }
 
 // decode reads what is base64 in the view.
@@ -306,19 +329,34 @@ func (d *desk) search(v *view) error {
 		for i++; i < len(d.windows) && d.windows[i].start == w.start && d.windows[i].from <= w.to; i++ {
 			w.to = d.windows[i].to
 		}
-		if d.spent.exact += w.to - w.from; d.spent.exact > d.spent.mostExact {
-			return ErrTooDense
+		if err := d.searchIn(v, w.start, w.from, w.to); err != nil {
+			return err
 		}
-		st := d.starts[w.start]
-		for _, loc := range st.regexp().FindAllSubmatchIndex(v.text[w.from:w.to], -1) {
-			for k := range loc {
-				if loc[k] >= 0 {
-					loc[k] += w.from
-				}
+		for _, e := range v.editsIn(w.from, w.to) {
+			if e.kind == decoded || int(e.at) == w.from {
+				continue
 			}
-			if d.counts[st.rule.index] < mostOfARule {
-				d.judge(v, st.rule, loc, nil)
+			if err := d.searchIn(v, w.start, w.from, int(e.at)); err != nil {
+				return err
 			}
+		}
+	}
+	return nil
+}
+
+func (d *desk) searchIn(v *view, start, from, to int) error {
+	if d.spent.exact += to - from; d.spent.exact > d.spent.mostExact {
+		return ErrTooDense
+	}
+	st := d.starts[start]
+	for _, loc := range st.regexp().FindAllSubmatchIndex(v.text[from:to], -1) {
+		for k := range loc {
+			if loc[k] >= 0 {
+				loc[k] += from
+			}
+		}
+		if d.counts[st.rule.index] < mostOfARule {
+			d.judge(v, st.rule, loc, nil)
 		}
 	}
 	return nil

@@ -82,10 +82,13 @@ func unwrapped(value []byte) []byte {
 	if !bytes.ContainsFunc(value, func(r rune) bool { return r == '\n' || r == '\\' || r == '\r' }) {
 		return value
 	}
-	var v view
-	v.reset(&view{text: value})
-	fold(&v)
-	return v.text
+	original := &view{text: value}
+	var spelled, joined view
+	spelled.reset(original)
+	unescape(&spelled)
+	joined.reset(&spelled)
+	join(&joined)
+	return joined.text
 }
 
 // settle orders the findings, keeps the longest of those that say the same of the

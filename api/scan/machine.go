@@ -20,7 +20,7 @@ type compiled struct {
 }
 
 func (st *start) program() *program {
-	st.compiled.once.Do(func() { st.compiled.prog = newProgram(st.core) })
+	st.compiled.once.Do(func() { st.compiled.prog = newProgram(st.tree()) })
 	return st.compiled.prog
 }
 
@@ -33,7 +33,7 @@ func (st *start) regexp() *regexp.Regexp {
 		if st.near {
 			anchor = ""
 		}
-		c.re = regexp.MustCompile(anchor + "(?:" + st.core + ")")
+		c.re = regexp.MustCompile(anchor + "(?:" + st.tree().String() + ")")
 	})
 	return c.re
 }
@@ -53,12 +53,7 @@ type program struct {
 // beyond is the index in program.class of all characters beyond ASCII.
 const beyond = utf8.RuneSelf
 
-// newProgram compiles an expression that has been parsed before.
-func newProgram(pattern string) *program {
-	tree, err := syntax.Parse(pattern, syntax.Perl)
-	if err != nil {
-		panic("scan: an expression that parsed once does not parse again")
-	}
+func newProgram(tree *syntax.Regexp) *program {
 	prog, err := syntax.Compile(tree.Simplify())
 	if err != nil {
 		panic("scan: a parsed expression does not compile")

@@ -18,9 +18,8 @@ type start struct {
 	leads []string
 	back  int
 	left  boundary
-	// core is the expression from the start on: what may be absent in front is
-	// gone, because it cannot decide whether there is a match.
-	core string
+	// branch is which alternative of the rule's expression it is.
+	branch int
 	// near means that no literal leads a match: leads are the rule's keywords,
 	// and the expression is tried in the surroundings of each.
 	near bool
@@ -48,70 +47,118 @@ const (
 // behindToken replaces the list of characters that gitleaks wants behind a token
 // (quotes, white space, semicolon, an escaped line break). Whatever cannot belong
 // to a token ends it: a match must not depend on what it is wrapped in (BR-31).
-const behindToken = `(?:[^0-9A-Za-z_+/=.-]|\.(?:[^0-9A-Za-z_]|$)|$)`
+var behindToken = mustParse(`(?:[^0-9A-Za-z_+/=.-]|\.(?:[^0-9A-Za-z_]|$)|$)`)
+
+func mustParse(pattern string) *syntax.Regexp {
+	tree, err := syntax.Parse(pattern, syntax.Perl)
+	if err != nil {
+		panic(err)
+	}
+	return tree
+}
 
 var errNoLead = errors.New("no literal leads a match")
 
 // startsOf finds the ways in which a match of the expression begins. Keywords are
 // what it falls back on where no literal leads.
 func startsOf(pattern string, keywords []string) ([]*start, error) {
-	tree, err := syntax.Parse(pattern, syntax.Perl)
+	branches, err := branchesOf(pattern)
 	if err != nil {
 		return nil, err
 	}
-	branches := []*syntax.Regexp{tree}
-	if tree.Op == syntax.OpAlternate {
-		branches = tree.Sub
-	}
 	var starts []*start
-	for _, branch := range branches {
-		st, err := startOf(branch)
-		if err != nil {
-			if len(keywords) == 0 {
-				return nil, err
-			}
-			return []*start{{leads: keywords, core: pattern, near: true}}, nil
+	for i, branch := range branches {
+		core, left := coreOf(branch)
+		leads, back, ok := leadsOf(flatten(core))
+		switch {
+		case ok:
+			starts = append(starts, &start{leads: leads, back: back, left: left, branch: i})
+		case len(keywords) > 0:
+			return []*start{{leads: keywords, near: true}}, nil
+		default:
+			return nil, errNoLead
 		}
-		starts = append(starts, st)
 	}
 	return starts, nil
 }
 
-func startOf(branch *syntax.Regexp) (*start, error) {
-	elements := []*syntax.Regexp{branch}
-	if branch.Op == syntax.OpConcat {
-		elements = slices.Clone(branch.Sub)
+// branchesOf gives the alternatives of an expression, each a list of elements.
+func branchesOf(pattern string) ([][]*syntax.Regexp, error) {
+	tree, err := syntax.Parse(pattern, syntax.Perl)
+	if err != nil {
+		return nil, err
 	}
-	st := &start{}
-	for len(elements) > 0 {
-		first := elements[0]
-		switch {
+	alternatives := []*syntax.Regexp{tree}
+	if tree.Op == syntax.OpAlternate {
+		alternatives = tree.Sub
+	}
+	branches := make([][]*syntax.Regexp, len(alternatives))
+	for i, alternative := range alternatives {
+		branches[i] = []*syntax.Regexp{alternative}
+		if alternative.Op == syntax.OpConcat {
+			branches[i] = alternative.Sub
+		}
+	}
+	return branches, nil
+}
+
+// coreOf is the expression from its start on: what may be absent in front is gone,
+// because it cannot decide whether there is a match, and so is the boundary before
+// it, which is asked for by other means.
+func coreOf(elements []*syntax.Regexp) (core []*syntax.Regexp, left boundary) {
+	core = slices.Clone(elements)
+	for len(core) > 0 {
+		switch first := core[0]; {
 		case first.Op == syntax.OpWordBoundary:
-			st.left = wordBoundary
+			left = wordBoundary
 		case isBoundary(first):
-			st.left = tokenBoundary
+			left = tokenBoundary
 		case !canBeEmpty(first):
-			goto stripped
+			relax(core)
+			return core, left
 		}
-		elements = elements[1:]
+		core = core[1:]
 	}
-stripped:
-	if len(elements) == 0 {
-		return nil, errNoLead
+	return nil, left
+}
+
+// tree is the expression of a start, for compilation.
+func (st *start) tree() *syntax.Regexp {
+	branches, err := branchesOf(st.rule.pattern)
+	if err != nil {
+		panic("scan: an expression that parsed once does not parse again")
 	}
-	if last := elements[len(elements)-1]; isBoundary(last) && strings.Contains(last.String(), "`") {
-		relaxed, err := syntax.Parse(behindToken, syntax.Perl)
-		if err != nil {
-			return nil, err
-		}
-		elements[len(elements)-1] = relaxed
+	core := branches[st.branch]
+	if st.near {
+		core = slices.Clone(core)
+		relax(core)
+	} else {
+		core, _ = coreOf(core)
 	}
-	st.core = (&syntax.Regexp{Op: syntax.OpConcat, Sub: elements, Flags: branch.Flags}).String()
-	var ok bool
-	if st.leads, st.back, ok = leadsOf(flatten(elements)); !ok {
-		return nil, errNoLead
+	return &syntax.Regexp{Op: syntax.OpConcat, Sub: core}
+}
+
+// relax replaces gitleaks' list of what ends a token at the end of an expression.
+func relax(elements []*syntax.Regexp) {
+	if last := len(elements) - 1; isBoundary(elements[last]) && takesSpace(elements[last]) {
+		elements[last] = behindToken
 	}
-	return st, nil
+}
+
+// takesSpace tells a list of what may stand behind a token, white space among it,
+// from the complement of what may stand in one.
+func takesSpace(boundary *syntax.Regexp) bool {
+	takes := func(c rune) bool {
+		return slices.ContainsFunc(boundary.Sub, func(sub *syntax.Regexp) bool {
+			for i := 0; sub.Op == syntax.OpCharClass && i < len(sub.Rune); i += 2 {
+				if sub.Rune[i] <= c && c <= sub.Rune[i+1] {
+					return true
+				}
+			}
+			return false
+		})
+	}
+	return takes(' ') && !takes('@')
 }
 
 // isBoundary reports whether re is an alternation of an assertion and of single

@@ -87,6 +87,14 @@ func (v *view) reset(parent *view) {
 	*v = view{text: v.text[:0], parent: parent, spans: v.spans[:0], edits: v.edits[:0]}
 }
 
+// trim lets go of the parent, and of memory beyond most bytes.
+func (v *view) trim(most int) {
+	v.parent = nil
+	if cap(v.text) > most || cap(v.spans) > most/16 || cap(v.edits) > most/16 {
+		*v = view{}
+	}
+}
+
 // copyFrom appends the parent's bytes [from, to).
 func (v *view) copyFrom(from, to int) {
 	if from >= to {
