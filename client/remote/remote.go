@@ -228,7 +228,8 @@ type request struct {
 	query        url.Values
 	header       http.Header
 	body         []byte
-	anonymous    bool // sends no token
+	anonymous    bool                 // sends no token
+	seen         func(*http.Response) // looks at the head of the answer; may be nil
 }
 
 func (c *Client) newRequest(ctx context.Context, r request) (*http.Request, error) {
@@ -268,6 +269,9 @@ func (c *Client) once(ctx context.Context, r request, read func(status int, body
 		return unreachable(c.opts.Server, err)
 	}
 	defer func() { _ = resp.Body.Close() }()
+	if r.seen != nil {
+		r.seen(resp)
+	}
 	body, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer+1))
 	switch {
 	case err != nil:
@@ -345,3 +349,30 @@ func (e *Stranger) Error() string {
 }
 
 func (e *Stranger) Unwrap() error { return e.Err }
+
+// Probe is what one question to a server shows of the way to it.
+type Probe struct {
+	Known   api.WellKnown
+	Latency time.Duration
+	// Skew is how far the server's clock is ahead of ours, as exactly as a
+	// Date header tells: to the second.
+	Skew time.Duration
+}
+
+// Probe asks once, without tries, and looks at the answer's time.
+func (c *Client) Probe(ctx context.Context) (p Probe, err error) {
+	began := time.Now()
+	err = c.once(ctx, request{
+		method: http.MethodGet, path: api.PathWellKnown, anonymous: true,
+		seen: func(resp *http.Response) {
+			p.Latency = time.Since(began)
+			if date, err := http.ParseTime(resp.Header.Get("Date")); err == nil {
+				p.Skew = date.Sub(began.Add(p.Latency / 2)).Truncate(time.Second)
+			}
+		},
+	}, func(_ int, body []byte) (err error) {
+		p.Known, err = api.DecodeWellKnown(body)
+		return err
+	})
+	return p, err
+}

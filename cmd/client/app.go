@@ -55,7 +55,7 @@ agreement. It stands beside the agent and needs nothing of it.`,
 		a.syncCommand(), a.pullCommand(), a.pushCommand(),
 		a.conflictsCommand(), a.trashCommand(), a.rmCommand(), a.mergeCommand(),
 		a.loginCommand(), a.logoutCommand(), a.whoAmICommand(),
-		a.statusCommand(), a.whereCommand(), a.versionCommand(),
+		a.statusCommand(), a.doctorCommand(), a.whereCommand(), a.versionCommand(),
 	)
 	return root
 }
