@@ -1,6 +1,7 @@
 package state
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -185,7 +186,7 @@ func decode(content []byte) (*Agreement, error) {
 		return nil, err
 	}
 	a.Entries = make(map[api.Key]Entry, lines)
-	r := reader{last: map[byte]api.Key{}}
+	var r reader
 	for n := range lines {
 		var line string
 		line, rest, _ = strings.Cut(rest, "\n")
@@ -205,7 +206,7 @@ func checkTail(content []byte) (body []byte, lines int, err error) {
 		return nil, 0, damaged("it is cut short")
 	}
 	from := max(0, len(content)-longest)
-	at := strings.LastIndexByte(string(content[from:len(content)-1]), '\n')
+	at := bytes.LastIndexByte(content[from:len(content)-1], '\n')
 	if at < 0 {
 		return nil, 0, damaged("it has no tail")
 	}
@@ -217,7 +218,7 @@ func checkTail(content []byte) (body []byte, lines int, err error) {
 	if sum := sha256.Sum256(body); hex.EncodeToString(sum[:]) != fields[2] {
 		return nil, 0, damaged("its checksum is wrong")
 	}
-	lines = strings.Count(string(body), "\n") - 1
+	lines = bytes.Count(body, []byte{'\n'}) - 1
 	if fields[1] != strconv.Itoa(lines) {
 		return nil, 0, damaged("its count of lines is wrong")
 	}
@@ -242,13 +243,14 @@ func decodeHead(line string) (*Agreement, error) {
 	return a, nil
 }
 
-// reader takes the fields of one line. The first fault stays. last is the key before
-// of each kind of line, for the order.
+// reader takes the fields of one line. The first fault stays. kind and key are those
+// of the line before, for the order.
 type reader struct {
 	rest string
 	more bool
 	bad  string
-	last map[byte]api.Key
+	kind string
+	key  api.Key
 }
 
 func (r *reader) reset(line string) { r.rest, r.more, r.bad = line, true, "" }
@@ -258,21 +260,26 @@ func (r *reader) field() string {
 		r.fault("too few fields")
 		return ""
 	}
-	var field string
-	field, r.rest, r.more = strings.Cut(r.rest, "\t")
+	at := strings.IndexByte(r.rest, '\t')
+	if at < 0 {
+		r.more = false
+		return r.rest
+	}
+	field := r.rest[:at]
+	r.rest = r.rest[at+1:]
 	return field
 }
+
+// kinds are the kinds of line in the order they stand in.
+const kinds = "etr"
 
 func (r *reader) record(a *Agreement) error {
 	kind := r.field()
 	key := api.Key(r.text())
-	if len(kind) != 1 {
-		return damaged("a line of unknown kind")
+	if at := strings.Index(kinds, kind); at < strings.Index(kinds, r.kind) || kind == r.kind && key <= r.key {
+		return damaged("lines out of order")
 	}
-	if before, ok := r.last[kind[0]]; ok && before >= key {
-		return damaged("keys out of order")
-	}
-	r.last[kind[0]] = key
+	r.kind, r.key = kind, key
 	switch kind {
 	case "e":
 		a.Entries[key] = r.entry(key)
@@ -330,13 +337,33 @@ func (r *reader) sum(base api.Checksum) api.Checksum {
 		}
 		return base
 	default:
-		c, err := api.ParseChecksum(api.ChecksumPrefix + field)
-		if err != nil {
+		if !isHexSum(field) {
 			r.fault("a checksum that is none")
+			return ""
 		}
-		return c
+		return api.Checksum(api.ChecksumPrefix + field)
 	}
 }
+
+// isHexSum is api.ParseChecksum's rule, by a table: the state of a large repo holds
+// tens of thousands of them and is read at every start.
+func isHexSum(s string) bool {
+	if len(s) != 2*sha256.Size {
+		return false
+	}
+	good := uint8(1)
+	for i := range len(s) {
+		good &= hexDigit[s[i]]
+	}
+	return good == 1
+}
+
+var hexDigit = func() (table [256]uint8) {
+	for _, c := range "0123456789abcdef" {
+		table[c] = 1
+	}
+	return table
+}()
 
 func (r *reader) number() int64 {
 	n, err := strconv.ParseInt(r.field(), 10, 64)
