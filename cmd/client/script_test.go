@@ -1,0 +1,83 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/teammem/teammem/api"
+	"github.com/teammem/teammem/client/config"
+	"github.com/teammem/teammem/server/servertest"
+)
+
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){
+		"client": func() {
+			ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+			defer stop()
+			os.Exit(int(run(ctx, os.Args[1:], config.OSEnv(), os.Stdin, os.Stdout, os.Stderr)))
+		},
+	})
+}
+
+// TestScripts runs testdata/script against a real server. Each script has an
+// organization of its own, with tokens in the files dana.token, lee.token (members),
+// vic.token (viewer), and TEAMMEM_SERVER set.
+func TestScripts(t *testing.T) {
+	box := servertest.Start(t)
+	testscript.Run(t, testscript.Params{
+		Dir: "testdata/script",
+		Setup: func(env *testscript.Env) error {
+			org := strings.ToLower(filepath.Base(env.WorkDir))
+			for user, role := range map[string]api.Role{"dana": api.Member, "lee": api.Member, "vic": api.Viewer} {
+				token := box.TokenOf(org, user, role)
+				if err := os.WriteFile(filepath.Join(env.WorkDir, user+".token"), []byte(token+"\n"), 0o600); err != nil {
+					return err
+				}
+			}
+			env.Setenv("TEAMMEM_SERVER", box.URL)
+			env.Setenv("HOME", filepath.Join(env.WorkDir, "home"))
+			env.Setenv("TZ", "UTC")
+			return os.Mkdir(filepath.Join(env.WorkDir, "home"), 0o755)
+		},
+		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
+			"status": checkStatus,
+			"await":  await,
+		},
+	})
+}
+
+// checkStatus runs a command and checks its exit status: status 4 client sync …
+func checkStatus(ts *testscript.TestScript, _ bool, args []string) {
+	err := ts.Exec(args[1], args[2:]...)
+	got := "0"
+	if err != nil {
+		got = strings.TrimPrefix(err.Error(), "exit status ")
+	}
+	if got != args[0] {
+		ts.Fatalf("exit status %s, want %s", got, args[0])
+	}
+}
+
+// await waits until a file holds a text, or with ! until it does not exist.
+func await(ts *testscript.TestScript, neg bool, args []string) {
+	deadline := time.Now().Add(20 * time.Second)
+	for {
+		content, err := os.ReadFile(ts.MkAbs(args[0]))
+		if neg && os.IsNotExist(err) || !neg && err == nil && strings.Contains(string(content), args[1]) {
+			return
+		}
+		if time.Now().After(deadline) {
+			ts.Fatalf("%s", fmt.Sprint("not in time: ", args, " holds ", string(content)))
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+}
