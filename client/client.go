@@ -71,6 +71,7 @@ type Session struct {
 	made    bool // the directory was made by this start
 	joined  bool // the directory was bound to the repo by this start
 	offline bool
+	scratch string // stands in for a directory that a dry run does not make
 }
 
 // MismatchError says that a directory belongs to another repo, organization or
@@ -174,7 +175,15 @@ func (s *Session) openDir(agreed *state.Agreement) error {
 	switch {
 	case errors.Is(err, fs.ErrNotExist) && agreed.MarkerID != "":
 		return &GoneError{Dir: s.cfg.Dir}
-	case errors.Is(err, fs.ErrNotExist) && !s.cfg.DryRun:
+	case errors.Is(err, fs.ErrNotExist) && s.cfg.DryRun:
+		// A dry run makes nothing in anyone's home: it looks at an empty
+		// directory of its own.
+		if s.scratch, err = os.MkdirTemp("", "teammem-dry-run-"); err != nil {
+			return err
+		}
+		s.dir, err = memdir.Open(s.scratch)
+		return err
+	case errors.Is(err, fs.ErrNotExist):
 		if err := os.MkdirAll(s.cfg.Dir, 0o755); err != nil {
 			return fmt.Errorf("make memory directory: %w", err)
 		}
@@ -288,6 +297,9 @@ func (s *Session) Close() error {
 	}
 	if s.dir != nil {
 		errs = append(errs, s.dir.Close())
+	}
+	if s.scratch != "" {
+		errs = append(errs, os.RemoveAll(s.scratch))
 	}
 	if s.remote != nil {
 		s.remote.Close()
