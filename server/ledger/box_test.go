@@ -3,13 +3,18 @@ package ledger
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
+	"fmt"
 	"log/slog"
+	"path/filepath"
+	"testing"
 	"time"
 
 	"github.com/teammem/teammem/api"
 	"github.com/teammem/teammem/server/audit"
 	"github.com/teammem/teammem/server/store"
 	"github.com/teammem/teammem/server/store/memory"
+	"github.com/teammem/teammem/server/store/sqlite"
 )
 
 const repo = api.RepoSlug("acme/widgets")
@@ -31,22 +36,49 @@ type box struct {
 	log    bytes.Buffer
 }
 
-func newBox(t reporter) *box { return boxOn(t, memory.New()) }
+func newBox(t reporter) *box { return boxOn(t, memory.New(), 1) }
 
-func boxOn(t reporter, s store.Store) *box {
+// boxOn makes a box on a store that has others: each is an organization of its
+// own, by number.
+func boxOn(t reporter, s store.Store, n int) *box {
 	t.Helper()
-	org, err := s.CreateOrganization(context.Background(), store.Organization{UID: "org_1", Name: "acme", Created: noon})
+	uid := fmt.Sprint(n)
+	org, err := s.CreateOrganization(context.Background(), store.Organization{UID: "org_" + uid, Name: "acme " + uid, Created: noon})
 	if err != nil {
 		t.Fatalf("organization: %v", err)
 	}
-	token, err := s.CreateToken(context.Background(), store.Token{UID: "tok_1", Org: org.ID, UserName: "dana", Role: api.Member, Hash: [32]byte{1}, Prefix: "tm_1", Created: noon})
+	token, err := s.CreateToken(context.Background(), store.Token{
+		UID: "tok_" + uid, Org: org.ID, UserName: "dana", Role: api.Member, Hash: sha256.Sum256([]byte(uid)), Prefix: "tm_1", Created: noon,
+	})
 	if err != nil {
 		t.Fatalf("token: %v", err)
 	}
 	b := &box{store: s, clock: noon}
-	b.caller = Caller{Org: org.ID, OrgUID: org.UID, User: token.User, UserName: "dana", Token: token.ID, TokenUID: "tok_1", Role: api.Member, Client: "laptop"}
+	b.caller = Caller{Org: org.ID, OrgUID: org.UID, User: token.User, UserName: "dana", Token: token.ID, TokenUID: token.UID, Role: api.Member, Client: "laptop"}
 	b.Ledger = New(slog.New(slog.NewTextHandler(&b.log, nil)), s, func() time.Time { return b.clock }, api.DefaultLimits)
 	return b
+}
+
+// openStores are the stores that the rules are tried on, each empty.
+var openStores = map[string]func(t testing.TB) store.Store{
+	"memory": func(testing.TB) store.Store { return memory.New() },
+	"sqlite": func(t testing.TB) store.Store {
+		t.Helper()
+		log, path := slog.New(slog.DiscardHandler), filepath.Join(t.TempDir(), "teammem.db")
+		if err := sqlite.Migrate(context.Background(), log, path); err != nil {
+			t.Fatal(err)
+		}
+		db, err := sqlite.Open(context.Background(), log, path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() {
+			if err := db.Close(); err != nil {
+				t.Error(err)
+			}
+		})
+		return db
+	},
 }
 
 // push pushes and expects no error.

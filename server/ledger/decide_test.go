@@ -145,6 +145,7 @@ func TestDecide(t *testing.T) {
 		{name: "the old spelling restored beside the new one", live: texts{"A": "1"}, dead: texts{"a": "1"}, push: api.Push{Entries: texts{"a": "1"}, BaseChecksums: bases{"a": nil}}, want: "400 team_memory_key_twin a A"},
 		{name: "below a file", live: texts{"a": "1"}, push: api.Push{Entries: texts{"a/b/c": "1"}}, ifMatch: "now", want: "400 team_memory_key_directory a a/b/c"},
 		{name: "below a file of another spelling", live: texts{"A": "1"}, push: api.Push{Entries: texts{"a/b": "1"}}, ifMatch: "now", want: "400 team_memory_key_directory A a/b"},
+		{name: "below a file, in another spelling", live: texts{"a": "1"}, push: api.Push{Entries: texts{"A/b": "1"}}, ifMatch: "now", want: "400 team_memory_key_directory a A/b"},
 		{name: "a file where a directory is", live: texts{"a/b": "1", "a/c": "1"}, push: api.Push{Entries: texts{"A": "1"}}, ifMatch: "now", want: "400 team_memory_key_directory A a/b"},
 		{name: "a file becomes a directory", live: texts{"a": "1"}, push: api.Push{Entries: texts{"a/b": "1"}, Deletions: []api.Key{"a"}}, ifMatch: "now", want: "-a +a/b"},
 		{name: "a directory becomes a file", live: texts{"a/b": "1", "a/c": "1"}, push: api.Push{Entries: texts{"a": "1"}, Deletions: []api.Key{"a/b", "a/c"}}, ifMatch: "now", want: "+a -a/b -a/c"},

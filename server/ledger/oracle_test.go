@@ -166,8 +166,7 @@ func (o *oracle) agree(t *rapid.T, b *box) {
 	}
 }
 
-func pushesAgree(t *rapid.T) {
-	b := newBox(t)
+func pushesAgree(t *rapid.T, b *box) {
 	o := &oracle{live: texts{}, dead: texts{}, most: 4}
 	b.caller.MaxEntries = o.most
 	for range rapid.IntRange(1, 12).Draw(t, "pushes") {
@@ -191,9 +190,21 @@ func pushesAgree(t *rapid.T) {
 
 // Whatever is pushed, the ledger and the oracle hold the same entries, versions,
 // tombstones and checksums, and refuse the same pushes.
-func TestPushesAgreeWithTheOracle(t *testing.T) { rapid.Check(t, pushesAgree) }
+func TestPushesAgreeWithTheOracle(t *testing.T) {
+	for name, open := range openStores {
+		t.Run(name, func(t *testing.T) {
+			s, boxes := open(t), 0
+			rapid.Check(t, func(t *rapid.T) {
+				boxes++
+				pushesAgree(t, boxOn(t, s, boxes))
+			})
+		})
+	}
+}
 
-func FuzzPush(f *testing.F) { f.Fuzz(rapid.MakeFuzz(pushesAgree)) }
+func FuzzPush(f *testing.F) {
+	f.Fuzz(rapid.MakeFuzz(func(t *rapid.T) { pushesAgree(t, newBox(t)) }))
+}
 
 // Hostile keys, contents and bases never make a change that breaks a rule.
 func FuzzDecide(f *testing.F) {

@@ -23,42 +23,45 @@ func TestOneOfManyWins(t *testing.T) {
 			return api.Tags{}
 		},
 	}
-	for name, precondition := range preconditions {
-		t.Run(name, func(t *testing.T) {
-			b := newBox(t)
-			head := b.push(t, api.Push{Entries: texts{"a": "0"}}, api.Tags{})
-			const writers = 16
-			won := make([]error, writers)
-			var wait sync.WaitGroup
-			for i := range writers {
-				wait.Go(func() {
-					push := api.Push{Entries: texts{"a": fmt.Sprintf("from writer %d", i)}}
-					tags := precondition(head, &push)
-					_, won[i] = b.Push(context.Background(), b.caller, repo, push, tags)
-				})
-			}
-			wait.Wait()
-			var winners []int
-			for i, err := range won {
-				switch api.CodeOf(err) {
-				case "":
-					winners = append(winners, i)
-				case api.Conflict:
-				default:
-					t.Errorf("writer %d: %v", i, err)
-				}
-			}
-			if len(winners) != 1 {
-				t.Fatalf("%d writers won", len(winners))
-			}
-			view := b.view(t, 0)
-			if got, want := b.texts(t, view.Live)["a"], fmt.Sprintf("from writer %d", winners[0]); got != want {
-				t.Errorf("%q stands, but %q won", got, want)
-			}
-			if records := b.trail(t); view.Head.Version != 2 || len(records) != 2 {
-				t.Errorf("version %d with %d audit records, want 2 and 2", view.Head.Version, len(records))
-			}
+	for store, open := range openStores {
+		for name, precondition := range preconditions {
+			t.Run(store+" "+name, func(t *testing.T) { oneOfManyWins(t, boxOn(t, open(t), 1), precondition) })
+		}
+	}
+}
+
+func oneOfManyWins(t *testing.T, b *box, precondition func(store.Head, *api.Push) api.Tags) {
+	head := b.push(t, api.Push{Entries: texts{"a": "0"}}, api.Tags{})
+	const writers = 16
+	answers := make([]error, writers)
+	var wait sync.WaitGroup
+	for i := range writers {
+		wait.Go(func() {
+			push := api.Push{Entries: texts{"a": fmt.Sprintf("from writer %d", i)}}
+			tags := precondition(head, &push)
+			_, answers[i] = b.Push(context.Background(), b.caller, repo, push, tags)
 		})
+	}
+	wait.Wait()
+	var winners []int
+	for i, err := range answers {
+		switch api.CodeOf(err) {
+		case "":
+			winners = append(winners, i)
+		case api.Conflict:
+		default:
+			t.Errorf("writer %d: %v", i, err)
+		}
+	}
+	if len(winners) != 1 {
+		t.Fatalf("%d writers won", len(winners))
+	}
+	view := b.view(t, 0)
+	if got, want := b.texts(t, view.Live)["a"], fmt.Sprintf("from writer %d", winners[0]); got != want {
+		t.Errorf("%q stands, but %q won", got, want)
+	}
+	if records := b.trail(t); view.Head.Version != 2 || len(records) != 2 {
+		t.Errorf("version %d with %d audit records, want 2 and 2", view.Head.Version, len(records))
 	}
 }
 
