@@ -54,6 +54,7 @@ var testWalls = []struct{ pkg, imports, reason string }{
 	{"client/... cmd/...", "server/servertest", "a client is tested against a real server in a box"},
 	{"cmd/... client", "client/... server server/auth server/store", "end to end, what came out is looked at where it lies"},
 	{"server/...", "server/store server/store/memory server/audit server/auth server/ledger server/servertest", "the store in memory is honest, so rules are tested on it; and the box is a server like any other"},
+	{"server/ledger", "server/store/sqlite", "real before fake: the rules and their cost are shown on a database too"},
 	{"server/store/... server/servertest server", "server/store/...", "every implementation runs the suite, on a database of its own"},
 	{"client/...", "client/memdir client/state client/remote", "state and plans are tested on real directories"},
 }
