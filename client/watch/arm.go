@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -19,13 +18,13 @@ func (l *loop) watch() {
 
 // arm does the work of watch and says what is missing.
 func (l *loop) arm() error {
-	self, err := l.tree.stat(l.root)
+	self, err := l.tree.identify(l.root)
 	if err != nil {
 		l.self = nil
 		l.drop()
 		return fmt.Errorf("the directory cannot be watched: %w", err)
 	}
-	if l.self == nil || !os.SameFile(l.self, self) {
+	if l.self == nil || !l.tree.same(l.self, self) {
 		// The old watches follow the old directory.
 		l.drop()
 		l.self = self
@@ -81,34 +80,37 @@ func (l *loop) add(path string) {
 	}
 }
 
-// forget gives up the watches at and below a path.
-func (l *loop) forget(path string) {
-	watched := l.source.List()
-	for _, dir := range watched {
+// forget gives up the watches at and below a path, and reports whether there were any.
+func (l *loop) forget(path string) (some bool) {
+	for _, dir := range l.source.List() {
 		if dir == path || strings.HasPrefix(dir, path+string(filepath.Separator)) {
-			_ = l.source.Remove(dir)
-			l.dirs--
+			_ = l.source.Remove(dir) // The system may have given it up by itself.
+			some = true
 		}
 	}
+	if some {
+		l.dirs = len(l.source.List())
+	}
+	return some
 }
 
 // settle takes the outcome of an attempt to watch: what is missing is said once, looked
 // for by the clock, and tried again after a pause that doubles.
 func (l *loop) settle(err error) {
 	if err == nil {
-		if l.said != "" {
+		if l.said {
 			l.log.Info("file events work again", "directory", l.root)
 		}
-		l.why, l.said, l.pause = "", "", 0
+		l.why, l.said, l.pause = "", false, 0
 		l.retry.Stop()
 		return
 	}
 	missing := l.why != ""
 	l.why = err.Error()
-	if l.said != l.why {
+	if !l.said {
 		l.log.Warn("file events are not to be had; looking for changes by the clock instead",
-			"directory", l.root, "every", min(PollInterval, l.opts.Rescan), "why", l.why)
-		l.said = l.why
+			"directory", l.root, "every", l.interval(), "why", l.why)
+		l.said = true
 	}
 	if !missing {
 		l.tick.Reset(l.interval())
@@ -136,8 +138,8 @@ func (l *loop) drop() {
 
 // sameRoot reports whether the path leads to the directory that is watched.
 func (l *loop) sameRoot() bool {
-	now, err := l.tree.stat(l.root)
-	return err == nil && l.self != nil && os.SameFile(l.self, now)
+	now, err := l.tree.identify(l.root)
+	return err == nil && l.self != nil && l.tree.same(l.self, now)
 }
 
 func (l *loop) publish() {

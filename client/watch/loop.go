@@ -2,7 +2,6 @@ package watch
 
 import (
 	"errors"
-	"io/fs"
 	"path/filepath"
 	"strings"
 	"time"
@@ -13,9 +12,9 @@ import (
 // loop is what moves while [Watcher.Run] runs. One goroutine owns it.
 type loop struct {
 	*Watcher
-	source source      // nil: the system gave none
-	self   fs.FileInfo // the root that is watched; nil: there is none
-	dirs   int         // directories watched
+	source source // nil: the system gave none
+	self   any    // which root is watched; nil: there is none
+	dirs   int    // directories watched
 
 	pending *Batch    // ready, the reader has not taken it
 	since   time.Time // of the first event not yet in a batch; zero: none
@@ -27,7 +26,7 @@ type loop struct {
 	pause time.Duration
 
 	why       string // what is missing; "" = nothing
-	said      string // the last of these that was logged
+	said      bool   // it was logged
 	overflows int
 	flooded   bool // an overflow was logged since the last quiet tick
 	lastEvent time.Time
@@ -96,7 +95,10 @@ func (l *loop) onEvent(e fsnotify.Event, ok bool) {
 	case gone:
 		// It may have been a directory: what was watched below it has another name
 		// now, or none.
-		l.forget(e.Name)
+		if l.forget(e.Name) {
+			l.touch("directory gone")
+			break
+		}
 		l.touchUnlessIgnored(name)
 	case e.Has(fsnotify.Create) && l.tree.isDir(e.Name):
 		// What is in it came before the watch did.
@@ -156,7 +158,7 @@ func (l *loop) emit(rescan bool, why string) {
 // interval is the time to the next look at everything.
 func (l *loop) interval() time.Duration {
 	if l.why != "" {
-		return min(PollInterval, l.opts.Rescan)
+		return min(l.poll, l.opts.Rescan)
 	}
 	return l.opts.Rescan
 }

@@ -26,7 +26,9 @@ type tree interface {
 	// not hidden ones; each is visited before it is read. Links are not followed.
 	walk(path string, visit func(dir string) error) error
 	isDir(path string) bool
-	stat(path string) (fs.FileInfo, error)
+	// identify gives what tells the directory at a path from every other.
+	identify(path string) (any, error)
+	same(a, b any) bool
 }
 
 // system is fsnotify behind our interface.
@@ -50,7 +52,13 @@ func (s system) Close() error                  { return s.watcher.Close() }
 // disk is the real tree.
 type disk struct{}
 
-func (disk) stat(path string) (fs.FileInfo, error) { return os.Stat(path) }
+func (disk) identify(path string) (any, error) { return os.Stat(path) }
+
+func (disk) same(a, b any) bool {
+	x, ok := a.(fs.FileInfo)
+	y, also := b.(fs.FileInfo)
+	return ok && also && os.SameFile(x, y)
+}
 
 func (disk) isDir(path string) bool {
 	info, err := os.Lstat(path)

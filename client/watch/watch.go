@@ -97,6 +97,7 @@ type Watcher struct {
 	opts   Options
 	tree   tree
 	open   func() (source, error)
+	poll   time.Duration // PollInterval, but in tests
 	health atomic.Pointer[Health]
 }
 
@@ -114,7 +115,7 @@ func newWatcher(log *slog.Logger, root string, opts Options, tree tree, open fun
 	if opts.Rescan <= 0 {
 		opts.Rescan = DefaultRescan
 	}
-	w := &Watcher{log: log, root: root, opts: opts, tree: tree, open: open}
+	w := &Watcher{log: log, root: root, opts: opts, tree: tree, open: open, poll: PollInterval}
 	w.health.Store(&Health{Mode: Polling, Why: "not started"})
 	return w
 }
