@@ -1,0 +1,130 @@
+package client_test
+
+import (
+	"context"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/teammem/teammem/api"
+	"github.com/teammem/teammem/api/scan"
+	"github.com/teammem/teammem/client"
+	"github.com/teammem/teammem/client/remote"
+	"github.com/teammem/teammem/client/syncer"
+	"github.com/teammem/teammem/server/servertest"
+)
+
+// machine is one client's side: a directory and its state, for one repo at a
+// server in a box.
+type machine struct {
+	t      *testing.T
+	dir    string
+	cfg    client.Config
+	mu     sync.Mutex
+	events []syncer.Event
+}
+
+func newMachine(t *testing.T, server *servertest.Server, user string, repo api.RepoSlug) *machine {
+	t.Helper()
+	token := server.TokenOf("local", user, api.Member)
+	m := &machine{t: t, dir: filepath.Join(t.TempDir(), "team"), cfg: client.DefaultConfig}
+	m.cfg.Dir, m.cfg.StateDir, m.cfg.Repo = m.dir, t.TempDir(), repo
+	m.cfg.Remote = remote.Options{
+		Server: server.URL, Token: func() string { return token }, ClientName: user + "-box",
+		Tries: 2, Pause: time.Millisecond,
+	}
+	return m
+}
+
+func (m *machine) tell(e syncer.Event) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.events = append(m.events, e)
+}
+
+func (m *machine) open() (*client.Session, error) {
+	m.t.Helper()
+	scanner, err := scan.New(scan.Options{})
+	if err != nil {
+		m.t.Fatal(err)
+	}
+	return client.Open(context.Background(), slog.New(slog.DiscardHandler), m.cfg, scanner, time.Now, m.tell)
+}
+
+// once runs one round, as client sync --once does.
+func (m *machine) once() *syncer.Report {
+	m.t.Helper()
+	session, err := m.open()
+	if err != nil {
+		m.t.Fatalf("open: %v", err)
+	}
+	report, err := session.Once(context.Background())
+	if err != nil {
+		m.t.Errorf("round: %v", err)
+	}
+	if err := session.Close(); err != nil {
+		m.t.Errorf("close: %v", err)
+	}
+	return report
+}
+
+// run keeps the machine in agreement until the test ends.
+func (m *machine) run() (stop func()) {
+	m.t.Helper()
+	session, err := m.open()
+	if err != nil {
+		m.t.Fatalf("open: %v", err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() { ended <- session.Run(ctx) }()
+	var once sync.Once
+	stop = func() {
+		once.Do(func() {
+			cancel()
+			if err := <-ended; err != nil {
+				m.t.Errorf("run: %v", err)
+			}
+			if err := session.Close(); err != nil {
+				m.t.Errorf("close: %v", err)
+			}
+		})
+	}
+	m.t.Cleanup(stop)
+	return stop
+}
+
+func (m *machine) write(key, text string) {
+	m.t.Helper()
+	path := filepath.Join(m.dir, filepath.FromSlash(key))
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		m.t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+		m.t.Fatal(err)
+	}
+}
+
+func (m *machine) read(key string) string {
+	m.t.Helper()
+	text, err := os.ReadFile(filepath.Join(m.dir, filepath.FromSlash(key)))
+	if err != nil && !os.IsNotExist(err) {
+		m.t.Fatal(err)
+	}
+	return string(text)
+}
+
+// await polls for a condition that other goroutines bring about.
+func await(t *testing.T, what string, holds func() bool) {
+	t.Helper()
+	deadline := time.Now().Add(30 * time.Second)
+	for !holds() {
+		if time.Now().After(deadline) {
+			t.Fatalf("not in time: %s", what)
+		}
+		time.Sleep(5 * time.Millisecond)
+	}
+}
