@@ -20,7 +20,7 @@ COUNT     ?= 1
 all: build
 
 build:
-	CGO_ENABLED=0 go build -trimpath -ldflags '$(LDFLAGS)' -o bin/ ./cmd/...
+	CGO_ENABLED=0 go build -ldflags '$(LDFLAGS)' -o bin/ ./cmd/...
 
 # DIR=… syncs another directory; a second "make run" joins the running server.
 run: build
@@ -58,7 +58,7 @@ cross:
 	@for platform in $(PLATFORMS); do \
 		echo "build for $$platform"; \
 		CGO_ENABLED=0 GOOS=$${platform%/*} GOARCH=$${platform#*/} \
-			go build -trimpath -ldflags '$(LDFLAGS) -s -w' -o "bin/$${platform%/*}-$${platform#*/}/" ./cmd/... || exit 1; \
+			go build -ldflags '$(LDFLAGS) -s -w' -o "bin/$${platform%/*}-$${platform#*/}/" ./cmd/... || exit 1; \
 	done
 
 deadcode:
