@@ -105,13 +105,13 @@ func (w *transaction) writeAll(org store.OrgID, writes []store.Write) error {
 // writeHead writes what a change has one of.
 func (db *DB) writeHead(ctx context.Context, tx *sql.Tx, head *store.Head, change *store.Change) error {
 	repo, version := int64(head.ID), int64(head.Version)
-	_, err := tx.StmtContext(ctx, db.statements.insertVersion).ExecContext(ctx, repo, version, instant(head.LastModified),
+	_, err := tx.StmtContext(ctx, db.statements.insertVersion).ExecContext(ctx, repo, version, head.LastModified.UnixMilli(),
 		int64(change.Author.User), int64(change.Author.Token), change.Author.Client, raw(head.Checksum))
 	if err != nil {
 		return err
 	}
 	a := &change.Audit
-	_, err = tx.StmtContext(ctx, db.statements.insertAudit).ExecContext(ctx, repo, a.Seq, instant(a.At), a.Action, a.User, a.TokenUID, a.Client,
+	_, err = tx.StmtContext(ctx, db.statements.insertAudit).ExecContext(ctx, repo, a.Seq, a.At.UnixMilli(), a.Action, a.User, a.TokenUID, a.Client,
 		string(a.Subject), a.Previous[:], a.Hash[:])
 	if err != nil {
 		return err

@@ -18,7 +18,7 @@ const (
 func (db *DB) CreateOrganization(ctx context.Context, org store.Organization) (store.Organization, error) {
 	org.Created = millis(org.Created)
 	err := db.writes(ctx, func(ctx context.Context, tx *sql.Tx) (bool, error) {
-		err := tx.QueryRowContext(ctx, insertOrganization, org.UID, org.Name, org.MaxEntries, instant(org.Created)).Scan(&org.ID)
+		err := tx.QueryRowContext(ctx, insertOrganization, org.UID, org.Name, org.MaxEntries, org.Created.UnixMilli()).Scan(&org.ID)
 		return true, taken(err)
 	})
 	if err != nil {

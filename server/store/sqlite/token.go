@@ -49,16 +49,16 @@ func createToken(ctx context.Context, tx *sql.Tx, token *store.Token) error {
 	}
 	err = tx.QueryRowContext(ctx, selectMember, token.Org, token.UserName).Scan(&token.User)
 	if errors.Is(err, sql.ErrNoRows) {
-		if err = tx.QueryRowContext(ctx, insertUser, instant(token.Created)).Scan(&token.User); err != nil {
+		if err = tx.QueryRowContext(ctx, insertUser, token.Created.UnixMilli()).Scan(&token.User); err != nil {
 			return err
 		}
-		_, err = tx.ExecContext(ctx, insertMember, token.Org, token.User, token.UserName, instant(token.Created))
+		_, err = tx.ExecContext(ctx, insertMember, token.Org, token.User, token.UserName, token.Created.UnixMilli())
 	}
 	if err != nil {
 		return err
 	}
 	return taken(tx.QueryRowContext(ctx, insertToken, token.UID, token.Org, token.User, string(token.Role), token.Hash[:], token.Prefix,
-		instant(token.Created), instant(token.Expires), instant(token.Revoked), instant(token.LastUsed)).Scan(&token.ID))
+		token.Created.UnixMilli(), instant(token.Expires), instant(token.Revoked), instant(token.LastUsed)).Scan(&token.ID))
 }
 
 // Tokens lists an organization's tokens, newest first.
@@ -92,7 +92,7 @@ func scanToken(row scanner) (t store.Token, err error) {
 // RevokeToken ends a token; the first time counts. [store.ErrNotFound].
 func (db *DB) RevokeToken(ctx context.Context, org store.OrgID, uid string, at time.Time) error {
 	return db.change(ctx, "revoking a token", func(ctx context.Context, tx *sql.Tx) error {
-		result, err := tx.ExecContext(ctx, revokeToken, org, uid, instant(at))
+		result, err := tx.ExecContext(ctx, revokeToken, org, uid, at.UnixMilli())
 		if err != nil {
 			return err
 		}
@@ -106,7 +106,7 @@ func (db *DB) RevokeToken(ctx context.Context, org store.OrgID, uid string, at t
 // TouchToken notes when a token was last used. It never goes back.
 func (db *DB) TouchToken(ctx context.Context, id store.TokenID, at time.Time) error {
 	return db.change(ctx, "noting a token's use", func(ctx context.Context, tx *sql.Tx) error {
-		_, err := tx.ExecContext(ctx, touchToken, id, instant(at))
+		_, err := tx.ExecContext(ctx, touchToken, id, at.UnixMilli())
 		return err
 	})
 }

@@ -1,0 +1,144 @@
+-- The schema that the migrations result in, as PostgreSQL's catalogue describes it. Written by:
+-- go test ./server/store/postgres -run TestSchema -update
+
+CREATE TABLE audit (
+    repo_id bigint NOT NULL,
+    seq bigint NOT NULL,
+    at timestamp with time zone NOT NULL,
+    action text NOT NULL,
+    user_name text NOT NULL,
+    token_uid text NOT NULL,
+    client text NOT NULL,
+    subject text STORAGE EXTERNAL NOT NULL,
+    previous bytea NOT NULL,
+    hash bytea NOT NULL,
+    CONSTRAINT audit_pkey PRIMARY KEY (repo_id, seq)
+) WITH (toast_tuple_target=8160);
+
+CREATE TABLE bodies (
+    org_id bigint NOT NULL,
+    checksum bytea NOT NULL,
+    size integer NOT NULL,
+    coding smallint NOT NULL,
+    data bytea STORAGE EXTERNAL NOT NULL,
+    CONSTRAINT bodies_checksum_check CHECK ((length(checksum) = 32)),
+    CONSTRAINT bodies_pkey PRIMARY KEY (org_id, checksum)
+) WITH (toast_tuple_target=4080);
+
+CREATE TABLE entries (
+    repo_id bigint NOT NULL,
+    key text COLLATE "C" NOT NULL,
+    fold text COLLATE "C" NOT NULL,
+    deleted boolean NOT NULL,
+    checksum bytea NOT NULL,
+    size integer NOT NULL,
+    modified timestamp with time zone,
+    version bigint NOT NULL,
+    CONSTRAINT entries_pkey PRIMARY KEY (repo_id, key)
+) WITH (fillfactor=80);
+CREATE UNIQUE INDEX entries_live ON public.entries USING btree (repo_id, fold) WHERE (NOT deleted);
+
+CREATE TABLE history (
+    repo_id bigint NOT NULL,
+    version bigint NOT NULL,
+    key text COLLATE "C" NOT NULL,
+    deleted boolean NOT NULL,
+    checksum bytea NOT NULL,
+    previous bytea,
+    size integer NOT NULL,
+    modified timestamp with time zone,
+    CONSTRAINT history_pkey PRIMARY KEY (repo_id, version, key)
+);
+CREATE INDEX history_of_key ON public.history USING btree (repo_id, key, version);
+
+CREATE TABLE memberships (
+    org_id bigint NOT NULL,
+    user_id bigint NOT NULL,
+    name text NOT NULL,
+    created timestamp with time zone NOT NULL,
+    CONSTRAINT memberships_name_check CHECK ((name <> ''::text)),
+    CONSTRAINT memberships_org_id_fkey FOREIGN KEY (org_id) REFERENCES organizations(id),
+    CONSTRAINT memberships_org_id_name_key UNIQUE (org_id, name),
+    CONSTRAINT memberships_pkey PRIMARY KEY (org_id, user_id),
+    CONSTRAINT memberships_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(id)
+);
+
+CREATE TABLE organizations (
+    id bigint NOT NULL GENERATED ALWAYS AS IDENTITY,
+    uid text NOT NULL,
+    name text NOT NULL,
+    max_entries integer NOT NULL,
+    created timestamp with time zone NOT NULL,
+    CONSTRAINT organizations_name_check CHECK ((name <> ''::text)),
+    CONSTRAINT organizations_name_key UNIQUE (name),
+    CONSTRAINT organizations_pkey PRIMARY KEY (id),
+    CONSTRAINT organizations_uid_check CHECK ((uid <> ''::text)),
+    CONSTRAINT organizations_uid_key UNIQUE (uid)
+);
+
+CREATE TABLE repos (
+    id bigint NOT NULL GENERATED ALWAYS AS IDENTITY,
+    org_id bigint NOT NULL,
+    slug text COLLATE "C" NOT NULL,
+    version bigint NOT NULL,
+    checksum bytea,
+    entries integer NOT NULL,
+    bytes bigint NOT NULL,
+    last_modified timestamp with time zone,
+    audit_head bytea NOT NULL,
+    set_state bytea STORAGE EXTERNAL,
+    CONSTRAINT repos_org_id_fkey FOREIGN KEY (org_id) REFERENCES organizations(id),
+    CONSTRAINT repos_org_id_slug_key UNIQUE (org_id, slug),
+    CONSTRAINT repos_pkey PRIMARY KEY (id)
+) WITH (fillfactor=30, toast_tuple_target=8160);
+
+CREATE TABLE schema_migrations (
+    version bigint NOT NULL,
+    dirty boolean NOT NULL,
+    CONSTRAINT schema_migrations_pkey PRIMARY KEY (version)
+);
+
+CREATE TABLE server (
+    id smallint NOT NULL,
+    epoch text NOT NULL,
+    created timestamp with time zone NOT NULL,
+    CONSTRAINT server_id_check CHECK ((id = 1)),
+    CONSTRAINT server_pkey PRIMARY KEY (id)
+);
+
+CREATE TABLE tokens (
+    id bigint NOT NULL GENERATED ALWAYS AS IDENTITY,
+    uid text NOT NULL,
+    org_id bigint NOT NULL,
+    user_id bigint NOT NULL,
+    role text NOT NULL,
+    hash bytea NOT NULL,
+    prefix text NOT NULL,
+    created timestamp with time zone NOT NULL,
+    expires timestamp with time zone,
+    revoked timestamp with time zone,
+    last_used timestamp with time zone,
+    CONSTRAINT tokens_hash_check CHECK ((length(hash) = 32)),
+    CONSTRAINT tokens_hash_key UNIQUE (hash),
+    CONSTRAINT tokens_org_id_user_id_fkey FOREIGN KEY (org_id, user_id) REFERENCES memberships(org_id, user_id),
+    CONSTRAINT tokens_pkey PRIMARY KEY (id),
+    CONSTRAINT tokens_uid_key UNIQUE (uid)
+) WITH (fillfactor=70);
+CREATE INDEX tokens_of_organization ON public.tokens USING btree (org_id, id);
+
+CREATE TABLE users (
+    id bigint NOT NULL GENERATED ALWAYS AS IDENTITY,
+    created timestamp with time zone NOT NULL,
+    CONSTRAINT users_pkey PRIMARY KEY (id)
+);
+
+CREATE TABLE versions (
+    repo_id bigint NOT NULL,
+    version bigint NOT NULL,
+    at timestamp with time zone NOT NULL,
+    user_id bigint NOT NULL,
+    token_id bigint NOT NULL,
+    client text NOT NULL,
+    checksum bytea NOT NULL,
+    CONSTRAINT versions_pkey PRIMARY KEY (repo_id, version)
+);

@@ -1,0 +1,125 @@
+-- The schema that the migrations result in, as SQLite keeps it. Written by:
+-- go test ./server/store/sqlite -run TestSchema -update
+
+CREATE TABLE audit (
+    repo_id   INTEGER NOT NULL,
+    seq       INTEGER NOT NULL,
+    at        INTEGER NOT NULL,
+    action    TEXT    NOT NULL,
+    user_name TEXT    NOT NULL,
+    token_uid TEXT    NOT NULL,
+    client    TEXT    NOT NULL,
+    subject   TEXT    NOT NULL,
+    previous  BLOB    NOT NULL,
+    hash      BLOB    NOT NULL,
+    UNIQUE (repo_id, seq)
+) STRICT;
+
+CREATE TABLE bodies (
+    org_id   INTEGER NOT NULL,
+    checksum BLOB    NOT NULL CHECK (length(checksum) = 32),
+    size     INTEGER NOT NULL,
+    coding   INTEGER NOT NULL,
+    data     BLOB    NOT NULL,
+    UNIQUE (org_id, checksum)
+) STRICT;
+
+CREATE TABLE entries (
+    repo_id  INTEGER NOT NULL,
+    key      TEXT    NOT NULL,
+    fold     TEXT    NOT NULL,
+    deleted  INTEGER NOT NULL CHECK (deleted IN (0, 1)),
+    checksum BLOB    NOT NULL,
+    size     INTEGER NOT NULL,
+    modified INTEGER,
+    version  INTEGER NOT NULL,
+    PRIMARY KEY (repo_id, key)
+) STRICT, WITHOUT ROWID;
+
+CREATE UNIQUE INDEX entries_live ON entries (repo_id, fold) WHERE deleted = 0;
+
+CREATE TABLE history (
+    repo_id  INTEGER NOT NULL,
+    version  INTEGER NOT NULL,
+    key      TEXT    NOT NULL,
+    deleted  INTEGER NOT NULL CHECK (deleted IN (0, 1)),
+    checksum BLOB    NOT NULL,
+    previous BLOB,
+    size     INTEGER NOT NULL,
+    modified INTEGER,
+    PRIMARY KEY (repo_id, version, key)
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX history_of_key ON history (repo_id, key, version);
+
+CREATE TABLE memberships (
+    org_id  INTEGER NOT NULL REFERENCES organizations,
+    user_id INTEGER NOT NULL REFERENCES users,
+    name    TEXT    NOT NULL CHECK (name <> ''),
+    created INTEGER NOT NULL,
+    PRIMARY KEY (org_id, user_id),
+    UNIQUE (org_id, name)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE organizations (
+    id          INTEGER PRIMARY KEY,
+    uid         TEXT    NOT NULL UNIQUE CHECK (uid <> ''),
+    name        TEXT    NOT NULL UNIQUE CHECK (name <> ''),
+    max_entries INTEGER NOT NULL,
+    created     INTEGER NOT NULL
+) STRICT;
+
+CREATE TABLE repos (
+    id            INTEGER PRIMARY KEY,
+    org_id        INTEGER NOT NULL REFERENCES organizations,
+    slug          TEXT    NOT NULL,
+    version       INTEGER NOT NULL,
+    checksum      BLOB,
+    entries       INTEGER NOT NULL,
+    bytes         INTEGER NOT NULL,
+    last_modified INTEGER,
+    audit_head    BLOB    NOT NULL,
+    set_state     BLOB,
+    UNIQUE (org_id, slug)
+) STRICT;
+
+CREATE TABLE schema_migrations (version INTEGER NOT NULL PRIMARY KEY, dirty INTEGER NOT NULL) STRICT;
+
+CREATE TABLE server (
+    id      INTEGER PRIMARY KEY CHECK (id = 1),
+    epoch   TEXT    NOT NULL,
+    created INTEGER NOT NULL
+) STRICT;
+
+CREATE TABLE tokens (
+    id        INTEGER PRIMARY KEY,
+    uid       TEXT    NOT NULL UNIQUE,
+    org_id    INTEGER NOT NULL,
+    user_id   INTEGER NOT NULL,
+    role      TEXT    NOT NULL,
+    hash      BLOB    NOT NULL UNIQUE CHECK (length(hash) = 32),
+    prefix    TEXT    NOT NULL,
+    created   INTEGER NOT NULL,
+    expires   INTEGER,
+    revoked   INTEGER,
+    last_used INTEGER,
+    FOREIGN KEY (org_id, user_id) REFERENCES memberships
+) STRICT;
+
+CREATE INDEX tokens_of_organization ON tokens (org_id, id);
+
+CREATE TABLE users (
+    id      INTEGER PRIMARY KEY,
+    created INTEGER NOT NULL
+) STRICT;
+
+CREATE TABLE versions (
+    repo_id  INTEGER NOT NULL,
+    version  INTEGER NOT NULL,
+    at       INTEGER NOT NULL,
+    user_id  INTEGER NOT NULL,
+    token_id INTEGER NOT NULL,
+    client   TEXT    NOT NULL,
+    checksum BLOB    NOT NULL,
+    PRIMARY KEY (repo_id, version)
+) STRICT, WITHOUT ROWID;
