@@ -23,8 +23,9 @@ build:
 	CGO_ENABLED=0 go build -ldflags '$(LDFLAGS)' -o bin/ ./cmd/...
 
 # DIR=… syncs another directory; a second "make run" joins the running server.
+# ARGS=… goes to client sync.
 run: build
-	@exec scripts/run.sh $(if $(DIR),'$(DIR)')
+	@exec scripts/run.sh '$(DIR)' $(ARGS)
 
 # ARGS=… goes to go test: make test ARGS='-run Push ./server/...'
 test:

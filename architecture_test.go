@@ -21,10 +21,11 @@ var walls = []wall{
 	{"migrations", "", "a cellar: it embeds files and nothing more"},
 
 	{"cmd/server", "api server server/auth server/store", "a door: it parses, calls, and maps errors to exit codes; the parts are built in server"},
-	{"server", "api server/auth server/ledger server/rest server/store server/store/postgres server/store/sqlite", "the one place where the server's parts are put together, and the only one that knows a concrete store"},
-	{"server/rest", "api server/auth server/ledger server/store", "it turns requests into calls of the ledger and decides nothing itself; of the store it knows the nouns"},
+	{"server", "api server/auth server/events server/ledger server/rest server/store server/store/postgres server/store/sqlite", "the one place where the server's parts are put together, and the only one that knows a concrete store"},
+	{"server/rest", "api server/auth server/events server/ledger server/store", "it turns requests into calls of the ledger and decides nothing itself; of the store it knows the nouns"},
 	{"server/ledger", "api server/audit server/store", "the rules are pure: they know the contract, the trail and the storage contract, no HTTP and no SQL"},
 	{"server/auth", "api server/store", "who is calling must be known before any rule is asked"},
+	{"server/events", "api", "it passes on that something changed; it knows neither who listens nor what is kept"},
 	{"server/audit", "api", "the trail's form must not depend on who writes it or where it is kept"},
 	{"server/store", "api server/audit", "the storage contract knows the nouns and no rule"},
 	{"server/store/schema", "server/store", "migrating is one skill for two databases; it needs the contract's errors only"},
@@ -33,7 +34,7 @@ var walls = []wall{
 	{"server/store/memory", "api server/audit server/store", "an implementation of the storage contract, for tests and simulation"},
 	{"server/store/storetest", "api server/audit server/store", "the suite of the storage contract knows no implementation"},
 	{"server/store/postgres/pgtest", "", "it starts a database and knows nothing of what is kept in it"},
-	{"server/servertest", "api server server/auth server/store", "a real server in a box is made as a person would make one"},
+	{"server/servertest", "api server server/auth server/store server/store/postgres/pgtest", "a real server in a box is made as a person would make one"},
 
 	{"cmd/client", "api api/scan client client/config client/memdir client/merge client/project client/remote client/state client/syncer client/tui", "a door: it parses, calls, prints, and maps errors to exit codes; the parts are built in client"},
 	{"client", "api api/scan client/config client/memdir client/project client/remote client/state client/syncer client/watch", "the one place where the client's parts are put together; how a person is told is not its business"},
@@ -74,7 +75,7 @@ var doors = []door{
 
 	{"github.com/go-chi/chi/v5", "server/rest", "", "routes are the contract's; one package turns them into handlers"},
 	{"github.com/klauspost/compress/gzhttp", "server/rest", "", "answers are compressed with the ETag kept strong"},
-	{"github.com/klauspost/compress", "server/rest server/store client/state client/remote", "", "three uses, each with a bound of its own on what it unpacks: the wire, bodies in a database, base texts on a client's disk"},
+	{"github.com/klauspost/compress", "server/rest server/store client/state server/servertest", "", "each use has a bound of its own on what it unpacks: the wire, bodies in a database, base texts on a client's disk; and the black-box suite packs what it sends"},
 	{"golang.org/x/sync", "server/rest server/store/storetest", "server/... client/...", "a weighted semaphore bounds the memory of bodies; tests run writers side by side"},
 	{"github.com/jackc/pgx/v5", "server/store/postgres server/store/postgres/pgtest", "", "Postgres is known to its own store only"},
 	{"modernc.org/sqlite", "server/store/sqlite", "", "SQLite is known to its own store only"},
@@ -83,7 +84,7 @@ var doors = []door{
 	{"github.com/golang-migrate/migrate/v4/database/sqlite", "server/store/sqlite", "", "the driver belongs to its store"},
 
 	{"github.com/gofrs/flock", "client/memdir server/store/sqlite server", "", "a lock of the operating system, for one daemon a directory and one migration a file"},
-	{"golang.org/x/sys", "client/memdir", "", "inode, ctime and the like, which os does not show"},
+	{"golang.org/x/sys", "client/memdir cmd/client", "", "what os does not show: inode and ctime, and for the doctor whether a folder may be written to"},
 	{"github.com/fsnotify/fsnotify", "client/watch", "", "events differ by system and lie; one package settles them"},
 	{"github.com/cenkalti/backoff/v5", "client/remote", "", "retries are decided where the wire is spoken"},
 	{"charm.land/lipgloss/v2", "client/tui", "", "one package owns the terminal"},

@@ -1,7 +1,7 @@
 #!/bin/sh
-# run.sh [DIR]: a server on this machine's loopback and a client that syncs DIR
-# with it (default: the team memory of this checkout). Run again with another DIR
-# it joins the server that runs. Ctrl-C ends what it started, the client first, so
+# run.sh [DIR [ARGUMENT…]]: a server on this machine's loopback and a client that
+# syncs DIR with it (default: the team memory of this checkout); the arguments go
+# to client sync. Run again with another DIR it joins the server that runs. Ctrl-C ends what it started, the client first, so
 # that its last edits still arrive. What is kept lies in .run below the checkout.
 #
 # LISTEN=host:port chooses the server's address on its first start. REPO=owner/repo
@@ -12,6 +12,7 @@ umask 077
 root=$(cd "$(dirname "$0")/.." && pwd -P)
 state=$root/.run
 dir=${1:-}
+if [ $# -gt 0 ]; then shift; fi
 mkdir -p "$state"
 
 TEAMMEM_CONFIG_DIR=$state/config
@@ -126,7 +127,7 @@ TEXT
 
 cd "$root"
 exec 3<&0
-"$root/bin/client" sync ${dir:+"$dir"} --server "$url" --repo "$repo" --token-file "$state/token" <&3 &
+"$root/bin/client" sync ${dir:+"$dir"} --server "$url" --repo "$repo" --token-file "$state/token" "$@" <&3 &
 client=$!
 status=0
 wait "$client" || status=$?
