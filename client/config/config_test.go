@@ -17,7 +17,7 @@ func env(home string, pairs ...string) Env {
 	for i := 0; i < len(pairs); i += 2 {
 		vars[pairs[i]] = pairs[i+1]
 	}
-	return Env{Getenv: func(name string) string { return vars[name] }, Home: home, Dir: "/work", OS: "linux"}
+	return Env{Getenv: func(name string) string { return vars[name] }, Home: home, Dir: "/cwd", OS: "linux"}
 }
 
 func TestPathsFollowTheSystem(t *testing.T) {
@@ -36,7 +36,7 @@ func TestPathsFollowTheSystem(t *testing.T) {
 		{"darwin", env("/Users/dana"), "darwin", "/Users/dana/Library/Application Support/teammem", "/Users/dana/Library/Application Support/teammem/state"},
 		{"windows", env("/C/dana", "LOCALAPPDATA", "/L"), "windows", "/C/dana/AppData/Roaming/teammem", "/L/teammem"},
 		{"ours", env("/home/dana", "TEAMMEM_CONFIG_DIR", "/c", "TEAMMEM_STATE_DIR", "~/s"), "linux", "/c", "/home/dana/s"},
-		{"ours, relative", env("/home/dana", "TEAMMEM_STATE_DIR", "s"), "linux", "/home/dana/.config/teammem", "/work/s"},
+		{"ours, relative", env("/home/dana", "TEAMMEM_STATE_DIR", "s"), "linux", "/home/dana/.config/teammem", "/cwd/s"},
 		{"no home, ours given", env("", "TEAMMEM_CONFIG_DIR", "/c", "TEAMMEM_STATE_DIR", "/s"), "linux", "/c", "/s"},
 		{"no home", env(""), "linux", "", ""},
 	} {
@@ -91,7 +91,7 @@ func TestSettingsComeFromFlagThenEnvironmentThenFile(t *testing.T) {
 	for name, want := range map[Name]Value{
 		Server:    {Server, "https://flag.example", "--server"},
 		Repo:      {Repo, "env/repo", "TEAMMEM_REPO"},
-		CA:        {CA, "/work/ca.pem", "TEAMMEM_CA"},
+		CA:        {CA, "/cwd/ca.pem", "TEAMMEM_CA"},
 		Debounce:  {Debounce, "300ms", file + ":4"},
 		Dir:       {Dir, "/home/dana/mem", file + ":5"},
 		Insecure:  {Insecure, "false", "default"},

@@ -54,13 +54,6 @@ func (e *FullError) Error() string {
 	return fmt.Sprintf("the %s is full: %d texts, %d bytes; the oldest are %s", e.Where, e.Pieces, e.Bytes, strings.Join(e.Oldest, ", "))
 }
 
-// Retention is how long a text stays on the keep or in the trash before it is
-// listed, and Notice how long it stays after that.
-const (
-	Retention = 30 * 24 * time.Hour
-	Notice    = 7 * 24 * time.Hour
-)
-
 // put writes a piece and gives its id. record is marshalled after the id is known.
 func (s shelf) put(at time.Time, sum api.Checksum, text []byte, record any) (string, error) {
 	if err := os.MkdirAll(s.dir, 0o700); err != nil {
@@ -173,6 +166,8 @@ func (s shelf) text(id string) ([]byte, error) {
 	}
 	return readBounded(filepath.Join(s.dir, id, textName), maxPieceBytes)
 }
+
+func (s shelf) recordPath(id string) string { return filepath.Join(s.dir, id, recordName) }
 
 // rewrite replaces the record of a piece.
 func (s shelf) rewrite(id string, record any) error {

@@ -1,7 +1,6 @@
 package tui
 
 import (
-	"slices"
 	"strings"
 	"time"
 
@@ -103,42 +102,38 @@ func (t *Terminal) terminalLine(e Event, l look) string {
 	if !t.opts.UTF8 {
 		verb = pad(string(e.Kind), len(Restored))
 	}
-	middle, right := sentence(e, 3)
-	line := t.paint(faint, e.Time.In(t.opts.Location).Format("15:04:05")) + "  " + t.paint(l.style, verb) + " " + middle
-	if right != "" {
-		line = t.paint(faint, e.Time.In(t.opts.Location).Format("15:04:05")) + "  " + t.paint(l.style, verb) + " " + pad(middle, textColumns-2) + "  " + right
+	line := t.paint(faint, e.Time.In(t.opts.Location).Format("15:04:05")) + "  " + t.paint(l.style, verb) + " "
+	middle, right := sentence(e, 3, !t.opts.UTF8)
+	if right == "" {
+		return line + middle + "\n"
 	}
-	return line + "\n"
+	return line + pad(middle, textColumns-2) + "  " + right + "\n"
 }
 
 // pipeLine names every key: what is read later cannot be asked.
 func (t *Terminal) pipeLine(e Event) string {
-	middle, right := sentence(e, len(e.Keys))
-	line := e.Time.In(t.opts.Location).Format(time.RFC3339) + " " + string(e.Kind)
-	for _, part := range []string{middle, right} {
-		if part != "" {
-			line += " " + part
-		}
-	}
-	return line + "\n"
+	middle, right := sentence(e, len(e.Keys), true)
+	return e.Time.In(t.opts.Location).Format(time.RFC3339) + " " + string(e.Kind) + " " + join(middle, "  ", right) + "\n"
 }
 
-// sentence is the middle of a line and what stands to its right.
-func sentence(e Event, names int) (middle, right string) {
+// sentence is the middle of a line and what stands to its right. Where the verb is a
+// word already it is not said again.
+func sentence(e Event, names int, verbIsWord bool) (middle, right string) {
 	middle = Names(e.Keys, names)
-	text := Escape(e.Text)
+	if e.Kind == Held && middle != "" && !verbIsWord {
+		middle += " held back"
+	}
+	middle = join(middle, ": ", Escape(e.Text))
 	switch {
-	case e.Kind == Held && middle != "":
-		middle = join(middle+" held back", ": ", text)
-	case e.Kind == Merged && text == "":
+	case e.Kind == Merged && e.Text == "":
 		right = "merged with a change at the server"
 		if e.From != "" {
 			right = "merged with " + Escape(e.From) + "'s change"
 		}
-	default:
-		middle = join(middle, ": ", text)
-	}
-	if e.From != "" && e.Kind != Merged {
+		if verbIsWord {
+			right = strings.TrimPrefix(right, "merged ")
+		}
+	case e.From != "":
 		right = "from " + Escape(e.From)
 	}
 	return middle, join(right, "   ", Escape(e.Hint))
@@ -162,14 +157,4 @@ func Names(keys []api.Key, most int) string {
 		list += " and " + Number(more) + " more"
 	}
 	return list
-}
-
-// Kinds lists the kinds of event, sorted.
-func Kinds() []Kind {
-	all := make([]Kind, 0, len(looks))
-	for kind := range looks {
-		all = append(all, kind)
-	}
-	slices.Sort(all)
-	return all
 }

@@ -98,7 +98,7 @@ func (t *Terminal) Status(v StatusView) {
 		b.WriteString("  " + t.paint(bad, Escape(v.Message)) + "\n")
 	}
 	if v.Hint != "" {
-		b.WriteString("  " + Escape(v.Hint) + "\n")
+		b.WriteString("  " + t.arrow() + Escape(v.Hint) + "\n")
 	}
 	t.statusLines(&b, v.Lines)
 	t.writeOut(b.String())
@@ -185,18 +185,22 @@ func (t *Terminal) Rows(rows []Row) {
 		table = append(table, cells)
 	}
 	indent := strings.Repeat(" ", t.cureColumn(rows, graded))
-	arrow := "-> "
-	if t.signs() {
-		arrow = "→ "
-	}
 	var b strings.Builder
 	for i, line := range columns(table) {
 		b.WriteString(line + "\n")
 		if rows[i].Cure != "" {
-			b.WriteString(indent + arrow + Escape(rows[i].Cure) + "\n")
+			b.WriteString(indent + t.arrow() + Escape(rows[i].Cure) + "\n")
 		}
 	}
 	t.writeOut(b.String())
+}
+
+// arrow opens a cure.
+func (t *Terminal) arrow() string {
+	if t.signs() {
+		return "→ "
+	}
+	return "-> "
 }
 
 // cureColumn is where the text begins.

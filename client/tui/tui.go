@@ -20,11 +20,13 @@ package tui
 
 import (
 	"encoding/json"
+	"fmt"
 	"io"
 	"os"
 	"strings"
 	"sync"
 	"time"
+	"unicode/utf16"
 
 	"golang.org/x/term"
 )
@@ -158,7 +160,8 @@ func (t *Terminal) Warn(text, hint string) {
 // Value writes v as one line of JSON to standard output.
 func (t *Terminal) Value(v any) { t.writeOut(jsonLine(v)) }
 
-// jsonLine leaves <, > and & alone: nothing of this goes into a page.
+// jsonLine leaves <, > and & alone, since nothing of this goes into a page, and
+// escapes what a terminal would act on or hide, since somebody may look.
 func jsonLine(v any) string {
 	var b strings.Builder
 	e := json.NewEncoder(&b)
@@ -169,5 +172,25 @@ func jsonLine(v any) string {
 		b.Reset()
 		_ = json.NewEncoder(&b).Encode(map[string]string{"error": err.Error()})
 	}
-	return b.String()
+	return escapeJSON(b.String())
+}
+
+// escapeJSON writes hidden characters as JSON's own escapes. They can stand in
+// strings only, so the value stays the same.
+func escapeJSON(line string) string {
+	line = strings.TrimSuffix(line, "\n")
+	if !strings.ContainsFunc(line, hidden) {
+		return line + "\n"
+	}
+	var b strings.Builder
+	for _, r := range line {
+		if !hidden(r) {
+			b.WriteRune(r)
+			continue
+		}
+		for _, unit := range utf16.Encode([]rune{r}) {
+			fmt.Fprintf(&b, `\u%04x`, unit)
+		}
+	}
+	return b.String() + "\n"
 }
