@@ -11,6 +11,9 @@ type codeRuns struct {
 	end   int    // and ends
 	fence []byte // what closes the open fence; nil outside
 	begun bool
+	// spanAt is how far the line was looked through for code spans, and open the
+	// length of the run of backticks that opens the one it is in.
+	spanAt, open int
 }
 
 // holds reports whether the place is in code.
@@ -23,7 +26,7 @@ func (c *codeRuns) holds(at int) bool {
 
 // advance goes to the next line.
 func (c *codeRuns) advance() {
-	c.begun = true
+	c.begun, c.open = true, 0
 	c.line = c.end
 	if i := bytes.IndexByte(c.text[c.line:], '\n'); i >= 0 {
 		c.end = c.line + i + 1
@@ -53,26 +56,26 @@ func fenceMark(line []byte) []byte {
 	return line[:n]
 }
 
-// inSpan counts the runs of backticks before the place on its line.
+// inSpan reports whether the place is in a code span: behind an odd one of a run of
+// backticks, and before another.
 func (c *codeRuns) inSpan(at int) bool {
-	const most = 4096
-	open := 0
-	for i := max(c.line, at-most); i < at; {
-		if c.text[i] != '`' {
-			i++
+	c.spanAt = max(c.spanAt, c.line)
+	for c.spanAt < at {
+		if c.text[c.spanAt] != '`' {
+			c.spanAt++
 			continue
 		}
 		n := 1
-		for i+n < at && c.text[i+n] == '`' {
+		for c.spanAt+n < at && c.text[c.spanAt+n] == '`' {
 			n++
 		}
-		switch open {
+		switch c.open {
 		case 0:
-			open = n
+			c.open = n
 		case n:
-			open = 0
+			c.open = 0
 		}
-		i += n
+		c.spanAt += n
 	}
-	return open > 0 && bytes.IndexByte(c.text[at:min(c.end, at+most)], '`') >= 0
+	return c.open > 0 && bytes.IndexByte(c.text[at:c.end], '`') >= 0
 }

@@ -13,6 +13,7 @@ type desk struct {
 	*Scanner
 	machines []*machine // by start
 	met      map[meeting]int32
+	trail    []step // of the run that is under way
 	spent    effort
 	found    []Finding
 	counts   []int // findings by rule, in this scan
@@ -35,20 +36,32 @@ type effort struct {
 // The bounds, per byte of content and at the least. A character costs a machine
 // some nanoseconds, a regular expression some sixty.
 const (
-	stepsPerByte, leastSteps = 64, 2 << 20
-	exactPerByte, leastExact = 3, 256 << 10
+	stepsPerByte, leastSteps = 40, 1 << 20
+	exactPerByte, leastExact = 2, 256 << 10
 )
 
 // mostOfARule bounds how often one rule is reported of one entry: who has read
 // hundreds needs no more, and none of them passes for that.
 const mostOfARule = 500
 
-// extra is how far beyond the first end of a match a longer one is looked for.
-const extra = 1024
+// extra is how far beyond the first end of a match a longer one is looked for, and
+// extraLong the same for values of many lines.
+const (
+	extra     = 512
+	extraLong = 8 << 10
+)
 
-// meeting is a place and a machine; the machine's state there is remembered, since
-// two runs in one state at one place have the same future.
+// meeting is a place in a view and a machine. Of a run that found nothing the states
+// at some places are remembered: another run that comes to one of them in the same
+// state has the same future, and ends there. So runs without an end of their own cost
+// no more together than the text is long.
 type meeting struct{ start, at int32 }
+
+// step is where a run was at a place.
+type step struct {
+	place meeting
+	state int32
+}
 
 const meetEvery = 64
 
@@ -75,23 +88,40 @@ func (d *desk) scan(key string, content []byte) ([]Finding, error) {
 		mostSteps: leastSteps + stepsPerByte*(len(content)+len(key)),
 		mostExact: leastExact + exactPerByte*(len(content)+len(key)),
 	}
-	var all []Finding
-	for _, text := range [][]byte{[]byte(key), content} {
-		d.key = all == nil
-		d.found = make([]Finding, 0, 1)
-		if err := d.read(&view{text: text}); err != nil {
-			return nil, err
-		}
-		d.found = append(d.found, hiddenIn(d.Scanner, text, d.key)...)
-		found := settle(d.found)
-		place(found, text, d.key)
-		all = append(all, found...)
-		if all == nil {
-			all = []Finding{}
-		}
+	inKey, err := d.scanText([]byte(key), true)
+	if err != nil {
+		return nil, err
+	}
+	found, err := d.scanText(content, false)
+	if err != nil {
+		return nil, err
 	}
 	d.trim()
-	return all, nil
+	return append(inKey, found...), nil
+}
+
+// scanText reads one of the two texts of an entry.
+func (d *desk) scanText(text []byte, key bool) ([]Finding, error) {
+	d.key, d.found = key, []Finding{}
+	readings := [][]byte{text}
+	if key {
+		// In a name underscores and dots separate as well as belong.
+		readings = append(readings, bytes.Map(func(r rune) rune {
+			if r == '_' || r == '.' {
+				return ' '
+			}
+			return r
+		}, text))
+	}
+	for _, reading := range readings {
+		if err := d.read(&view{text: reading}); err != nil {
+			return nil, err
+		}
+	}
+	d.found = append(d.found, hiddenIn(d.Scanner, text, key)...)
+	found := settle(d.found)
+	place(found, text, key)
+	return found, nil
 }
 
 // trim gives back what an unusually large text needed.
@@ -249,52 +279,50 @@ func (d *desk) run(text []byte, start, at int) (last, stop int) {
 		m = newMachine(d.starts[start].program())
 		d.machines[start] = m
 	}
+	beyondFirst := extra
+	if d.starts[start].rule.long {
+		beyondFirst = extraLong
+	}
 	last = -1
 	state, generation, limit := initial, m.generation, len(text)
-	i := at
+	i, trail := at, d.trail[:0]
 	for i < limit {
-		class := m.class[beyond]
-		width := 1
+		class, width := int(m.class[beyond]), 1
 		if c := text[i]; c < beyond {
-			class = m.class[c]
+			class = int(m.class[c])
 		} else {
 			_, width = utf8.DecodeRune(text[i:])
 		}
-		to := m.next[int(state)*m.classes+int(class)]
+		to := m.next[int(state)*m.classes+class]
 		if to == unknown {
-			to = m.build(state, int(class))
+			to = m.build(state, class)
 		}
-		state = to
 		i += width
-		if state == dead {
+		if state = to; state == dead {
 			break
 		}
 		if m.accept[state] {
 			if last < 0 {
-				limit = min(limit, i+extra)
+				limit = min(limit, i+beyondFirst)
 			}
 			last = i
 		}
-		if (i-at)%meetEvery == 0 && last < 0 && d.meets(start, i, state, m, generation) {
-			break
+		if i%meetEvery == 0 && last < 0 && i-at > meetEvery {
+			place := meeting{int32(start), int32(i)}
+			if d.met[place] == state && m.generation == generation {
+				break
+			}
+			trail = append(trail, step{place, state})
 		}
 	}
+	if last < 0 && m.generation == generation {
+		for _, s := range trail {
+			d.met[s.place] = s.state
+		}
+	}
+	d.trail = trail[:0]
 	d.spent.steps += i - at + 8
 	return last, i
-}
-
-// meets reports whether an earlier run of the start stood in this state here. That
-// run found no match from here on, or one that this one would only repeat.
-func (d *desk) meets(start, at int, state int32, m *machine, generation int) bool {
-	if m.generation != generation {
-		return false
-	}
-	key := meeting{int32(start), int32(at)}
-	if d.met[key] == state {
-		return true
-	}
-	d.met[key] = state
-	return false
 }
 
 // confirm asks the regular expression itself about text[at:to], judges the value
@@ -303,7 +331,7 @@ func (d *desk) confirm(v *view, st *start, at, to int, edits []edit) (found bool
 	if st.rule.values.needsDigit && !bytes.ContainsFunc(v.text[at:to], isDigit) {
 		return false, nil
 	}
-	if d.spent.exact += to - at + 32; d.spent.exact > d.spent.mostExact {
+	if d.spent.exact += to - at + 8; d.spent.exact > d.spent.mostExact {
 		return false, ErrTooDense
 	}
 	loc := st.regexp().FindSubmatchIndex(v.text[at:to])

@@ -89,16 +89,15 @@ func lowered(words []string) []string {
 }
 
 func allowances(lists []gitleaksAllowlist) (*allowed, wordSet) {
-	a, words := &allowed{}, wordSet{}
+	a := &allowed{patterns: slices.Clone(sampleValues.patterns)}
+	var words []string
 	for _, list := range lists {
 		if list.RegexTarget == "" || list.RegexTarget == "secret" {
 			a.patterns = append(a.patterns, list.Regexes...)
 		}
-		for _, w := range list.StopWords {
-			words.add(w)
-		}
+		words = append(words, list.StopWords...)
 	}
-	return a, words
+	return a, newWordSet(words...)
 }
 
 // judgement is what we see otherwise than gitleaks.
@@ -141,7 +140,7 @@ var judgements = []judgement{
 	{
 		regexp.MustCompile(`^(jwt-base64|private-key)$`),
 		"The value is the whole match.",
-		func(r *rule) { r.whole = true },
+		func(r *rule) { r.whole, r.long = true, true },
 	},
 	{
 		// The expression ends before what differs from key to key.

@@ -253,7 +253,12 @@ func (h *hidden) word(i int) (end int) {
 	return end
 }
 
-var invisibleStyle = regexp.MustCompile(`(?i)\A<[a-z][a-z0-9]*\s[^<>]{0,400}?(?:style\s*=\s*["'][^"']{0,300}?(?:display\s*:\s*none|visibility\s*:\s*hidden|font-size\s*:\s*0(?:[^.0-9]|$)|opacity\s*:\s*0?\.?0*(?:[;"'\s])|(?:^|[;"'\s])color\s*:\s*(?:transparent|white|#fff))|\bhidden(?:[\s>/=]))`)
+// invisibleStyle matches an opening tag with a style that makes its text invisible.
+var invisibleStyle = regexp.MustCompile(`(?i)\A<[a-z][a-z0-9]*\s[^<>]*?(?:` +
+	`style\s*=\s*["'](?:[^"']*?[;\s])?(?:display\s*:\s*none|visibility\s*:\s*hidden` +
+	`|font-size\s*:\s*0(?:\.0+)?(?:px|pt|r?em|%)?\s*[;"']|opacity\s*:\s*0?(?:\.0+|0)\s*[;"']` +
+	`|color\s*:\s*(?:transparent|white|#fff(?:fff)?)\b)` +
+	`|\bhidden(?:[\s>/=]))`)
 
 // markup finds what HTML hides. Inside of code nothing is hidden: it is shown as
 // it is written.
@@ -277,10 +282,21 @@ func (h *hidden) markup() {
 			h.add("html-comment", at, at+4+end+3)
 			at += 4 + end
 		case isAlnum(c):
-			const longest = 800
-			if loc := invisibleStyle.FindIndex(h.text[at:min(len(h.text), at+longest)]); loc != nil {
+			tag := h.tag(at)
+			if loc := invisibleStyle.FindIndex(tag); loc != nil {
 				h.add("invisible-style", at, at+loc[1])
 			}
 		}
 	}
+}
+
+// tag is the opening tag at, without its end, or nil where it has none.
+func (h *hidden) tag(at int) []byte {
+	const longest = 800
+	rest := h.text[at+1 : min(len(h.text), at+longest)]
+	end := bytes.IndexAny(rest, "<>")
+	if end < 0 || rest[end] == '<' {
+		return nil
+	}
+	return h.text[at : at+1+end+1]
 }

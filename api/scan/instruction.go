@@ -32,7 +32,7 @@ func instructionRules() []*rule {
 		{
 			id: "fetch-and-run", severity: Medium,
 			reason:  "It runs what a remote machine answers.",
-			pattern: `(?i)\b(?:curl|wget|iwr|invoke-webrequest|fetch)\b[^\n|;]{1,300}\|\s{0,3}(?:sudo\s{1,3}(?:-\S{1,10}\s{1,3}){0,2})?(?:ba|z|da|k|fi)?(?:sh|iex|python3?|node|perl|ruby|invoke-expression)\b`,
+			pattern: `(?i)\b(?:curl|wget|iwr|invoke-webrequest|fetch)\b[^\n|;]+\|\s{0,3}(?:sudo\s{1,3}(?:-\S{1,10}\s{1,3}){0,2})?(?:ba|z|da|k|fi)?(?:sh|iex|python3?|node|perl|ruby|invoke-expression)\b`,
 		},
 		{
 			id: "fetch-and-run-inner", severity: Medium,
@@ -67,12 +67,12 @@ func instructionRules() []*rule {
 		{
 			id: "exfiltration-link", severity: High,
 			reason:  "The address of an image or link has a field to fill in: showing it sends what was filled in.",
-			pattern: `\]\(https?://[^\s)]{1,300}?[?&/=](?:[\w.-]{0,40}=)?(?:\$?\{[^}\s)]{0,60}\}|<[^>\s)]{1,60}>|\[[^\]\s)]{1,60}\]|%7[bB][^)\s]{0,60}%7[dD])`,
+			pattern: `\]\(https?://[^\s)]+?[?&/=](?:[\w.-]{0,40}=)?(?:\$?\{[^}\s)]{0,60}\}|<[^>\s)]{1,60}>|\[[^\]\s)]{1,60}\]|%7[bB][^)\s]{0,60}%7[dD])`,
 		},
 		{
 			id: "remote-image", severity: Low,
 			reason:  "Showing a remote image tells its host that and when it was shown.",
-			pattern: `!\[[^\]\n]{0,200}\]\(\s{0,3}<?https?://`,
+			pattern: `!\[[^\]\n]*\]\(\s{0,3}<?https?://`,
 		},
 	}
 	for _, r := range rules {

@@ -18,20 +18,20 @@ func ownRules() []*rule {
 		{
 			id: "private-key-begun", class: Secret, severity: High,
 			reason:  "A private key whose end is cut off is a private key all the same.",
-			pattern: `-----BEGIN[ A-Z0-9_-]{0,100}PRIVATE KEY(?: BLOCK)?-----[\s\S]{0,200}?[0-9A-Za-z+/]{40}[0-9A-Za-z+/=]*`,
-			whole:   true,
+			pattern: `-----BEGIN[ A-Z0-9_-]{0,100}PRIVATE KEY(?: BLOCK)?-----[\s\S]{0,200}?[0-9A-Za-z+/]{40}[0-9A-Za-z+/=]*(?:[\s>|]{1,16}[0-9A-Za-z+/=]{16,})*`,
+			whole:   true, long: true,
 		},
 		{
 			id: "private-key-putty", class: Secret, severity: High,
 			reason:  "PuTTY writes private keys without the usual armour.",
 			pattern: `Private-Lines: {0,3}\d{1,4}\s{1,8}[0-9A-Za-z+/]{40}[\s0-9A-Za-z+/=]*`,
-			whole:   true,
+			whole:   true, long: true,
 		},
 		{
 			id: "private-key-bare", class: Secret, severity: High,
 			reason:  "A PKCS #8 private key without its armour still begins in one way.",
-			pattern: `\bMI[GIHM][0-9A-Za-z+/]{1,6}BADANBgkqhkiG9w0BAQEFAASC[0-9A-Za-z+/]{64}[0-9A-Za-z+/=]*`,
-			whole:   true, keywords: []string{"badanbgkqhkig9w0baqefaasc"},
+			pattern: `\bMI[GIHM][0-9A-Za-z+/]{1,6}BADANBgkqhkiG9w0BAQEFAASC[0-9A-Za-z+/]{64}[0-9A-Za-z+/=]*(?:[\s>|]{1,16}[0-9A-Za-z+/=]{16,})*`,
+			whole:   true, long: true, keywords: []string{"badanbgkqhkig9w0baqefaasc"},
 		},
 		{
 			id: "private-key-file", class: SecretGeneric, severity: Medium,
@@ -84,7 +84,7 @@ func ownRules() []*rule {
 			id: "password", class: SecretGeneric, severity: Medium, loose: true,
 			reason: "A password in prose or a setting. Often an example, so a warning.",
 			pattern: `(?i)(?:pass(?:word|wd|phrase|code)?|pwd|kennwort|passwort)` +
-				"(?:[\"'`*]{0,3}[ \\t]{0,3}(?:=|:|=>|:=)|[\"'`*]{0,3}[ \\t]{1,3}(?:is|was|ist|=|:))[\"'`*]{0,3}[ \\t]{0,3}[\"'`*]{0,3}([^\\s\"'`,;*]{8,128})",
+				"(?:[\"'`*]{0,3}[ \\t]{0,3}(?:=|:|=>|:=)|[\"'`*]{0,3}[ \\t]{1,3}(?:is|was|ist|=):?)[\"'`*]{0,3}[ \\t]{0,3}[\"'`*]{0,3}([^\\s\"'`,;*]{8,128})",
 			values: valueRule{unlessTemplate: true, unlessIdentifier: true, likePassword: true, words: placeholderWords},
 		},
 	}

@@ -25,7 +25,8 @@ type rule struct {
 	// loose means that the value has no form of its own, so that two lines are
 	// joined to a value only when both look like a part of one.
 	loose bool
-	// unless is an expression on the value that makes it none.
+	// long: the value may be many lines long.
+	long   bool
 	starts []*start
 	index  int
 }

@@ -63,7 +63,10 @@ func (a *allowed) covers(value []byte) bool {
 }
 
 // wordSet is a set of stop words, lower case.
-type wordSet map[string]struct{}
+type wordSet struct {
+	words  map[string]bool
+	starts map[string]bool // their first letters, so that most places cost one look
+}
 
 // Words shorter than this are met in random values too often.
 const (
@@ -71,31 +74,40 @@ const (
 	longestWord  = 40
 )
 
-func (s wordSet) add(word string) {
-	word = strings.Trim(strings.ToLower(word), "-_. ")
-	if len(word) >= shortestWord && len(word) <= longestWord {
-		s[word] = struct{}{}
-	}
-}
-
-func (s wordSet) has(word string) bool { _, ok := s[word]; return ok }
-
-// placeholderWords are what people write where a value would stand.
-var placeholderWords = func() wordSet {
-	s := wordSet{}
-	for _, w := range []string{
-		"example", "sample", "placeholder", "dummy", "fake", "test", "testing", "your", "here", "token",
-		"secret", "password", "passwd", "pass", "user", "username", "changeme", "change", "replace",
-		"insert", "redacted", "removed", "hidden", "value", "none", "null", "true", "false", "string",
-		"postgres", "postgresql", "mysql", "root", "admin", "guest", "default", "local", "localhost",
-		"letmein", "hunter2", "qwerty", "foobar", "minioadmin", "rabbitmq", "mongo", "redis", "access",
-		"apikey", "credential", "credentials", "database", "host", "port", "name", "demo", "develop",
-		"development", "production", "staging", "swordfish", "todo", "fixme", "masked", "this", "some",
-	} {
-		s.add(w)
+func newWordSet(words ...string) wordSet {
+	s := wordSet{map[string]bool{}, map[string]bool{}}
+	for _, w := range words {
+		w = strings.Trim(strings.ToLower(w), "-_. ")
+		if len(w) >= shortestWord && len(w) <= longestWord {
+			s.words[w], s.starts[w[:shortestWord]] = true, true
+		}
 	}
 	return s
-}()
+}
+
+// longestAt is the length of the longest word at the beginning of text, or 0.
+func (s wordSet) longestAt(text []byte) int {
+	if len(text) < shortestWord || !s.starts[string(text[:shortestWord])] {
+		return 0
+	}
+	for n := min(len(text), longestWord); n >= shortestWord; n-- {
+		if s.words[string(text[:n])] {
+			return n
+		}
+	}
+	return 0
+}
+
+// placeholderWords are what people write where a value would stand.
+var placeholderWords = newWordSet(
+	"example", "sample", "placeholder", "dummy", "fake", "test", "testing", "your", "here", "token",
+	"secret", "password", "passwd", "pass", "user", "username", "changeme", "change", "replace",
+	"insert", "redacted", "removed", "hidden", "value", "none", "null", "true", "false", "string",
+	"postgres", "postgresql", "mysql", "root", "admin", "guest", "default", "local", "localhost",
+	"letmein", "hunter2", "qwerty", "foobar", "minioadmin", "rabbitmq", "mongo", "redis", "access",
+	"apikey", "credential", "credentials", "database", "host", "port", "name", "demo", "develop",
+	"development", "production", "staging", "swordfish", "todo", "fixme", "masked", "this", "some",
+)
 
 // placeholder reports whether the value is made of words, sequences and
 // repetitions, but for a fifth of it at most. A stop word inside of a random value
@@ -103,13 +115,13 @@ var placeholderWords = func() wordSet {
 func placeholder(value []byte, words wordSet) bool {
 	lower := bytes.ToLower(value)
 	open, total := 0, 0
-	for i := 0; i < len(lower); {
+	for i := 0; i < len(lower) && open*5 <= len(lower); {
 		c := lower[i]
 		if !isAlnum(c) && c < 0x80 {
 			i++
 			continue
 		}
-		n := max(sequence(lower[i:]), wordAt(lower[i:], words))
+		n := max(sequence(lower[i:]), words.longestAt(lower[i:]), placeholderWords.longestAt(lower[i:]))
 		if n == 0 {
 			open, total, i = open+1, total+1, i+1
 			continue
@@ -128,15 +140,6 @@ func sequence(s []byte) int {
 			n++
 		}
 		if n >= 4 {
-			return n
-		}
-	}
-	return 0
-}
-
-func wordAt(s []byte, words wordSet) int {
-	for n := min(len(s), longestWord); n >= shortestWord; n-- {
-		if words.has(string(s[:n])) || placeholderWords.has(string(s[:n])) {
 			return n
 		}
 	}
@@ -164,7 +167,7 @@ func (v *valueRule) excused(value, before []byte) bool {
 		v.allow.covers(value):
 		return true
 	}
-	return len(v.words) > 0 && placeholder(value, v.words)
+	return v.words.words != nil && placeholder(value, v.words)
 }
 
 // identifier knows values that name something and open nothing.
