@@ -151,20 +151,25 @@ func checkWall(src source, imported string) []string {
 
 // checkDoor: may this foreign library stand here?
 func checkDoor(src source, imported string) []string {
-	var found *door
+	switch found := doorOf(imported); {
+	case found == nil:
+		return []string{fmt.Sprintf("%s imports %s, a library without a row in doors: choose its one door, and say why it is needed", src.path, imported)}
+	case covers(found.at, src.pkg), src.test && covers(found.tests, src.pkg):
+		return nil
+	default:
+		return []string{fmt.Sprintf("%s imports %s, whose door is [%s]: %s", src.path, imported, strings.TrimSpace(found.at+" "+found.tests), found.reason)}
+	}
+}
+
+// doorOf is the row for what is imported, the most exact one.
+func doorOf(imported string) (found *door) {
 	for i := range doors {
 		d := &doors[i]
 		if (imported == d.library || strings.HasPrefix(imported, d.library+"/")) && (found == nil || len(d.library) > len(found.library)) {
 			found = d
 		}
 	}
-	switch {
-	case found == nil:
-		return []string{fmt.Sprintf("%s imports %s, a library without a row in doors: choose its one door, and say why it is needed", src.path, imported)}
-	case covers(found.at, src.pkg), src.test && covers(found.tests, src.pkg):
-		return nil
-	}
-	return []string{fmt.Sprintf("%s imports %s, whose door is [%s]: %s", src.path, imported, strings.TrimSpace(found.at+" "+found.tests), found.reason)}
+	return found
 }
 
 // checkQuiet: does this file stay away from what its room may not use?
