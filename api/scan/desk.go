@@ -12,7 +12,7 @@ import (
 type desk struct {
 	*Scanner
 	machines []*machine // by start
-	met      map[meeting]int32
+	met      map[meeting]standing
 	trail    []step // of the run that is under way
 	spent    effort
 	found    []Finding
@@ -57,10 +57,17 @@ const (
 // no more together than the text is long.
 type meeting struct{ start, at int32 }
 
+// standing is a state of a machine, whose numbers mean something within one
+// generation only.
+type standing struct {
+	state      int32
+	generation int
+}
+
 // step is where a run was at a place.
 type step struct {
 	place meeting
-	state int32
+	standing
 }
 
 const meetEvery = 64
@@ -75,7 +82,7 @@ const nearby = 256
 
 func newDesk(s *Scanner) *desk {
 	return &desk{
-		Scanner: s, machines: make([]*machine, len(s.starts)), met: map[meeting]int32{},
+		Scanner: s, machines: make([]*machine, len(s.starts)), met: map[meeting]standing{},
 		counts: make([]int, len(s.rules)), behind: make([]int, len(s.rules)),
 	}
 }
@@ -135,6 +142,9 @@ func (d *desk) trim() {
 		if cap(d.decoded[depth]) > most {
 			d.decoded[depth] = nil
 		}
+	}
+	if len(d.met) > most/256 {
+		d.met = map[meeting]standing{}
 	}
 	d.found = nil
 }
@@ -284,7 +294,7 @@ func (d *desk) run(text []byte, start, at int) (last, stop int) {
 		beyondFirst = extraLong
 	}
 	last = -1
-	state, generation, limit := initial, m.generation, len(text)
+	state, limit := initial, len(text)
 	i, trail := at, d.trail[:0]
 	for i < limit {
 		class, width := int(m.class[beyond]), 1
@@ -308,16 +318,16 @@ func (d *desk) run(text []byte, start, at int) (last, stop int) {
 			last = i
 		}
 		if i%meetEvery == 0 && last < 0 && i-at > meetEvery {
-			place := meeting{int32(start), int32(i)}
-			if d.met[place] == state && m.generation == generation {
+			here := step{meeting{int32(start), int32(i)}, standing{state, m.generation}}
+			if d.met[here.place] == here.standing {
 				break
 			}
-			trail = append(trail, step{place, state})
+			trail = append(trail, here)
 		}
 	}
-	if last < 0 && m.generation == generation {
+	if last < 0 {
 		for _, s := range trail {
-			d.met[s.place] = s.state
+			d.met[s.place] = s.standing
 		}
 	}
 	d.trail = trail[:0]
