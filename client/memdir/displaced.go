@@ -96,9 +96,9 @@ func (r record) forget(old *folder) error {
 
 // Reap goes through what [Dir.Write] and [Dir.Remove] displaced before the given
 // time. A file that holds what was expected there, or what was to be placed there,
-// is removed. Any other was changed by somebody between our last look and the
-// exchange, or through a handle that was still open: fn must save its content,
-// and then it is removed. When fn fails, the file stays. The error names all that
+// is removed, and so is one that holds what stands at the key now. Any other was
+// changed by somebody between our last look and the exchange, or through a handle
+// that was still open: fn must save its content, and then it is removed. When fn fails, the file stays. The error names all that
 // could not be dealt with; the others are.
 //
 // It is called under the lock. The longer ago before is, the more certain it is
@@ -113,14 +113,15 @@ func (d *Dir) Reap(before time.Time, fn func(key api.Key, content []byte) error)
 	if err != nil {
 		return fmt.Errorf("reap: %w", err)
 	}
+	r := reaper{dir: d, old: old, before: before.UnixNano(), save: fn, saved: map[api.Key]api.Checksum{}}
 	var all []error
 	for _, entry := range entries {
-		r, ok := parseRecord(entry.Name())
+		rec, ok := parseRecord(entry.Name())
 		if !ok {
 			continue
 		}
-		if err := d.reap(old, entry.Name(), r, before, fn); err != nil {
-			all = append(all, fmt.Errorf("reap %s: %w", r.key, err))
+		if err := r.reap(entry.Name(), rec); err != nil {
+			all = append(all, fmt.Errorf("reap %s: %w", rec.key, err))
 		}
 	}
 	return errors.Join(append(all, dropKeyFiles(old, entries))...)
@@ -129,43 +130,67 @@ func (d *Dir) Reap(before time.Time, fn func(key api.Key, content []byte) error)
 // maxDisplaced bounds what is read into memory of one displaced file.
 const maxDisplaced = 64 << 20
 
-func (d *Dir) reap(old *folder, name string, r record, before time.Time, fn func(api.Key, []byte) error) error {
-	info, err := old.root.Lstat(name)
+// reaper is one run of Reap.
+type reaper struct {
+	dir    *Dir
+	old    *folder
+	before int64
+	save   func(api.Key, []byte) error
+	saved  map[api.Key]api.Checksum // a kill may leave one edit twice
+}
+
+func (r reaper) reap(name string, rec record) error {
+	info, err := r.old.root.Lstat(name)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
 	if err != nil {
 		return err
 	}
-	if ctime, _, _ := system(info); ctime >= before.UnixNano() {
+	if ctime, _, _ := system(info); ctime >= r.before {
 		return nil
 	}
-	_, whole := r.name()
-	if r.key == "" {
-		if r.key, err = r.readKey(old); err != nil {
+	apart := rec.key == ""
+	if apart {
+		if rec.key, err = rec.readKey(r.old); err != nil {
 			return err
 		}
-		whole = false
 	}
-	got, err := old.read(name, ownFolder+"/old/"+name, maxDisplaced)
+	got, err := r.old.read(name, ownFolder+"/old/"+name, maxDisplaced)
 	if err != nil {
 		return err
 	}
 	if len(got.content) > maxDisplaced {
 		return fmt.Errorf("%s/old/%s has more than %d bytes and stays where it is", ownFolder, name, maxDisplaced)
 	}
-	if sum := half(api.ChecksumOf(got.content)); sum != r.placed && sum != r.expect {
-		if err := fn(r.key, got.content); err != nil {
+	if sum := api.ChecksumOf(got.content); r.isEdit(rec, sum) {
+		if err := r.save(rec.key, got.content); err != nil {
 			return err
 		}
+		r.saved[rec.key] = sum
 	}
-	if err := old.root.Remove(name); err != nil {
+	if err := r.old.root.Remove(name); err != nil || !apart {
 		return err
 	}
-	if !whole {
-		return old.root.Remove(keyFile + r.id)
+	return r.old.root.Remove(keyFile + rec.id)
+}
+
+// isEdit reports whether a content is one that nobody else has.
+func (r reaper) isEdit(rec record, sum api.Checksum) bool {
+	known := half(sum) == rec.placed || half(sum) == rec.expect || r.saved[rec.key] == sum
+	return !known && !r.dir.stands(rec.key, sum)
+}
+
+// stands reports whether the content is what stands at the key now.
+func (d *Dir) stands(key api.Key, sum api.Checksum) bool {
+	at, name := split(key)
+	f, err := d.folder(at, false)
+	if err != nil {
+		return false
 	}
-	return nil
+	defer f.Close()
+	found, err := f.checksum(name)
+	return err == nil && found == sum
 }
 
 func (r record) readKey(old *folder) (api.Key, error) {

@@ -35,7 +35,7 @@ func TestTraversalLines(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer file.Close()
-	outer := quickDisk(t)
+	outer := memdir.QuickDisk(t)
 	root := filepath.Join(outer, "a", "b", "root")
 	if err := os.MkdirAll(root, 0o777); err != nil {
 		t.Fatal(err)
@@ -139,7 +139,7 @@ func TestCorpus(t *testing.T) {
 		if !entry.IsDir() {
 			continue
 		}
-		from, to := open(t, filepath.Join(source, entry.Name())), open(t, quickDisk(t))
+		from, to := open(t, filepath.Join(source, entry.Name())), open(t, memdir.QuickDisk(t))
 		list := scan(t, from, time.Now(), nothing)
 		for i, f := range list.Files {
 			content, err := from.Read(f.Key, limit)
@@ -164,16 +164,4 @@ func TestCorpus(t *testing.T) {
 	if files < 260 {
 		t.Errorf("%d files in the corpus, want 260", files)
 	}
-}
-
-// quickDisk is a directory in memory where there is one: these tests ask what is written,
-// not whether it would outlive a power cut.
-func quickDisk(t *testing.T) string {
-	t.Helper()
-	at, err := os.MkdirTemp("/dev/shm", "teammem-test-")
-	if err != nil {
-		return t.TempDir()
-	}
-	t.Cleanup(func() { _ = os.RemoveAll(at) })
-	return at
 }

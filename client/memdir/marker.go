@@ -72,7 +72,7 @@ func (d *Dir) putOwn(name string, content []byte) error {
 	}
 	defer tmp.Close()
 	part := rand.Text()
-	if _, err = tmp.fill(part, content, time.Time{}, defaultMode); err == nil {
+	if _, err = tmp.fill(part, content, time.Time{}, defaultMode, synced); err == nil {
 		err = move(tmp, part, own, name)
 	}
 	if err != nil {

@@ -1,6 +1,7 @@
 package memdir
 
 import (
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -89,10 +90,31 @@ func (p placing) exchange(expect File) error {
 	if changed == nil {
 		return nil
 	}
+	keepCopy(p.old, p.staged, p.rec)
 	if err := p.putBack(); err != nil {
 		return fmt.Errorf("put back what was edited meanwhile, it is in %s/old: %w", ownFolder, err)
 	}
 	return changed
+}
+
+// keepCopy keeps the bytes of an edit that was displaced and is about to be put back. For a
+// moment something else was to be seen in its place; an editor that saw it may save
+// over the edit, not knowing that it was ever there. [Dir.Reap] drops the copy if
+// the edit still stands. It is not synced, for that moment must stay short, and the
+// edit itself is durable; without room for a copy the edit is put back all the same.
+func keepCopy(old *folder, held string, rec record) {
+	got, err := old.read(held, held, maxDisplaced)
+	if err != nil || len(got.content) > maxDisplaced {
+		return
+	}
+	rec.id = rand.Text()
+	name, err := rec.note(old)
+	if err == nil {
+		_, err = old.fill(name, got.content, got.info.ModTime(), got.info.Mode().Perm(), unsynced)
+	}
+	if err != nil {
+		_ = rec.forget(old)
+	}
 }
 
 // putBack undoes an exchange. What comes back should be what we placed; if it is not,
@@ -165,7 +187,7 @@ func (p placing) hold(held string) error {
 	if err != nil {
 		return err
 	}
-	_, err = p.old.fill(held, got.content, got.info.ModTime(), got.info.Mode().Perm())
+	_, err = p.old.fill(held, got.content, got.info.ModTime(), got.info.Mode().Perm(), synced)
 	return err
 }
 

@@ -49,6 +49,7 @@ func (d *Dir) remove(key api.Key, expect File) error {
 		return goneWithFolder(key, err)
 	}
 	if changed := old.holds(held, key, expect.Checksum); changed != nil {
+		keepCopy(old, held, rec)
 		if err := d.giveBack(old, held, target, name); err != nil {
 			return fmt.Errorf("put back what was edited meanwhile, it is in %s/old: %w", ownFolder, err)
 		}

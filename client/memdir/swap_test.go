@@ -25,7 +25,7 @@ var swapFor = flag.Duration("swap", 2*time.Second, "how long directories and lin
 // are replaced by links to an outside directory and back, as fast as it goes, while
 // the client reads, writes and removes below them. Nothing outside may change or be read.
 func TestSymlinkSwapper(t *testing.T) {
-	root, outside := quickDisk(t), quickDisk(t)
+	root, outside := memdir.QuickDisk(t), memdir.QuickDisk(t)
 	folders := []string{"team", "team/deep", ".teammem", ".teammem/old", ".teammem/tmp"}
 	for _, name := range folders {
 		put(t, outside, filepath.Base(name)+"/n.md", "outside")

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"math"
 	"os"
 	"path"
 	"time"
@@ -32,7 +31,8 @@ var errCannot = errors.New("not possible on this file system")
 //
 // The file is either the old one or the new one at every instant, and after a power
 // cut. On Linux and macOS the two are exchanged in one step and what was displaced is
-// looked at; what was not expected is put back. On file systems without such a call,
+// looked at; what was not expected is put back, so that for some microseconds the new
+// text may be seen in the place of an edit. On file systems without such a call,
 // and on Windows, the old file gets a second name first: then an editor that
 // replaces the file in the microseconds between the last look and the rename loses
 // its edit, while one that writes into the file does not ([Dir.Reap]).
@@ -136,9 +136,11 @@ func (f *folder) holds(name string, key api.Key, sum api.Checksum) error {
 	return nil
 }
 
+// checksum reads a file for comparison. One that is beyond all that is synced has none,
+// and so is like no other.
 func (f *folder) checksum(name string) (api.Checksum, error) {
-	got, err := f.read(name, path.Join(f.path, name), math.MaxInt32)
-	if err != nil {
+	got, err := f.read(name, path.Join(f.path, name), maxDisplaced)
+	if err != nil || len(got.content) > maxDisplaced {
 		return "", err
 	}
 	return api.ChecksumOf(got.content), nil
@@ -153,7 +155,7 @@ func (d *Dir) stage(old *folder, rec record, content []byte, modified time.Time,
 	}
 	defer tmp.Close()
 	part := rand.Text()
-	fp, err = tmp.fill(part, content, modified, mode)
+	fp, err = tmp.fill(part, content, modified, mode, synced)
 	if err == nil {
 		if name, err = rec.note(old); err == nil {
 			err = move(tmp, part, old, name)
@@ -166,8 +168,16 @@ func (d *Dir) stage(old *folder, rec record, content []byte, modified time.Time,
 	return name, fp, nil
 }
 
-// fill makes a new file with the content, durable before it returns.
-func (f *folder) fill(name string, content []byte, modified time.Time, mode fs.FileMode) (fp Fingerprint, err error) {
+// durability says whether a file is on the disk when it is made.
+type durability bool
+
+const (
+	synced   durability = true
+	unsynced durability = false
+)
+
+// fill makes a new file with the content.
+func (f *folder) fill(name string, content []byte, modified time.Time, mode fs.FileMode, d durability) (fp Fingerprint, err error) {
 	file, err := f.root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
 	if err != nil {
 		return fp, err
@@ -186,8 +196,10 @@ func (f *folder) fill(name string, content []byte, modified time.Time, mode fs.F
 			return fp, err
 		}
 	}
-	if err := file.Sync(); err != nil {
-		return fp, err
+	if d == synced {
+		if err := file.Sync(); err != nil {
+			return fp, err
+		}
 	}
 	info, err := file.Stat()
 	if err != nil {

@@ -22,11 +22,12 @@ type box struct {
 	now  time.Time
 }
 
-func eachWay(t *testing.T, do func(b *box)) {
+func eachWay(t *testing.T, do func(b *box)) { eachWayOn(t, (*testing.T).TempDir, do) }
+
+func eachWayOn(t *testing.T, disk func(*testing.T) string, do func(b *box)) {
 	for name, plain := range map[string]bool{"exchange": false, "plain": true} {
 		t.Run(name, func(t *testing.T) {
-			root := t.TempDir()
-			d, err := Open(root)
+			d, err := Open(disk(t))
 			if err != nil {
 				t.Fatal(err)
 			}
