@@ -43,7 +43,8 @@ const leastVersion = "3.51.3"
 // DB is a store in a file.
 type DB struct {
 	log         *slog.Logger
-	writer      *sql.DB // one connection
+	writer      *sql.DB       // one connection
+	turn        chan struct{} // full while someone writes
 	reader      *sql.DB
 	statements  statements
 	epoch       store.EpochCache
@@ -62,7 +63,7 @@ func Open(ctx context.Context, log *slog.Logger, path string) (*DB, error) {
 	if err := status.Fits(); err != nil {
 		return nil, err
 	}
-	db := &DB{log: log, acquireWait: defaultAcquireWait}
+	db := &DB{log: log, turn: make(chan struct{}, 1), acquireWait: defaultAcquireWait}
 	if db.writer, err = handle(path, writing, defaultLockWait); err != nil {
 		return nil, err
 	}
@@ -112,18 +113,22 @@ func older(version, than string) bool {
 // access is what a handle is for.
 type access string
 
+// The writer keeps up to 16 MB of pages, and folds the WAL into the file every 16
+// MB: a repo's size must not show in the time of a commit.
 const (
-	writing    access = "_txlock=immediate&_pragma=journal_mode(wal)&_pragma=synchronous(full)&_pragma=foreign_keys(1)"
-	reading    access = "mode=rw&_pragma=query_only(1)"
-	looking    access = "mode=rw"
-	durability        = "_pragma=fullfsync(1)&_pragma=checkpoint_fullfsync(1)" // for macOS; nothing elsewhere
+	writing access = "_txlock=immediate&_pragma=journal_mode(wal)&_pragma=synchronous(full)&_pragma=foreign_keys(1)" +
+		"&_pragma=cache_size(-16000)&_pragma=wal_autocheckpoint(4000)"
+	reading access = "mode=rw&_pragma=query_only(1)"
+	looking access = "mode=rw"
+	// flushing matters on macOS, where an ordinary flush does not reach the disk.
+	flushing = "_pragma=fullfsync(1)&_pragma=checkpoint_fullfsync(1)"
 )
 
 // handle opens a database/sql handle. Nothing is touched before its first use.
 func handle(path string, access access, lockWait time.Duration) (*sql.DB, error) {
 	// Characters that mean something in a URI may stand in a path.
 	name := (&url.URL{Path: filepath.ToSlash(path)}).EscapedPath()
-	dsn := fmt.Sprintf("file:%s?_busy_timeout=%d&_dqs=0&%s&%s", name, lockWait.Milliseconds(), durability, access)
+	dsn := fmt.Sprintf("file:%s?_busy_timeout=%d&_dqs=0&%s&%s", name, lockWait.Milliseconds(), flushing, access)
 	db, err := sql.Open("sqlite", dsn)
 	if err != nil {
 		return nil, fmt.Errorf("opening the database: %w", err)
@@ -174,18 +179,12 @@ func (db *DB) reads(ctx context.Context, operation string, fn func(tx *sql.Tx) e
 // says otherwise. Once it has begun the caller can no longer break it off: it is
 // short, and watching for that would cost more than it.
 func (db *DB) writes(ctx context.Context, fn func(ctx context.Context, tx *sql.Tx) (keep bool, err error)) error {
-	wait, cancel := context.WithTimeout(ctx, db.acquireWait)
-	defer cancel()
-	conn, err := db.writer.Conn(wait)
-	switch {
-	case err != nil && ctx.Err() == nil && wait.Err() != nil:
-		return fmt.Errorf("not first in the queue within %s: %w", db.acquireWait, store.ErrBusy)
-	case err != nil:
+	if err := db.queue(ctx); err != nil {
 		return err
 	}
-	defer func() { _ = conn.Close() }()
+	defer func() { <-db.turn }()
 	ctx = context.WithoutCancel(ctx)
-	tx, err := conn.BeginTx(ctx, nil)
+	tx, err := db.writer.BeginTx(ctx, nil)
 	if err != nil {
 		return err
 	}
@@ -195,6 +194,24 @@ func (db *DB) writes(ctx context.Context, fn func(ctx context.Context, tx *sql.T
 		return err
 	}
 	return tx.Commit()
+}
+
+// queue waits for this process's other writers, first come, first served:
+// database/sql would pick the next at random, and someone would wait for ever.
+func (db *DB) queue(ctx context.Context) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	wait := time.NewTimer(db.acquireWait)
+	defer wait.Stop()
+	select {
+	case db.turn <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-wait.C:
+		return fmt.Errorf("not first in the queue within %s: %w", db.acquireWait, store.ErrBusy)
+	}
 }
 
 // plainPath refuses what SQLite would read as something else than a file's path.
