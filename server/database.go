@@ -90,6 +90,25 @@ func MigrateDown(ctx context.Context, log *slog.Logger, database string) error {
 	return nil
 }
 
+// MigrateForce records that the schema stands at version, cleanly, and changes
+// nothing else. A person has looked: it is the cure for a migration that was
+// broken off, and never done unasked.
+func MigrateForce(ctx context.Context, log *slog.Logger, database string, version uint) error {
+	d, err := parseDatabase(database)
+	if err != nil {
+		return err
+	}
+	if d.sqlite {
+		err = sqlite.MigrateForce(ctx, log, d.where, version)
+	} else {
+		err = postgres.MigrateForce(ctx, log, d.where, version)
+	}
+	if err != nil {
+		return fmt.Errorf("record the schema's version: %w", err)
+	}
+	return nil
+}
+
 // MigrationStatus says where the schema stands.
 func MigrationStatus(ctx context.Context, database string) (m store.Migration, err error) {
 	d, err := parseDatabase(database)

@@ -31,8 +31,31 @@ func (p *program) migrateCommand() *cobra.Command {
 		step("status", "Show the schema's version", p.migrationStatus),
 		step("up", "Bring the schema up to what this server needs", p.migrateUp),
 		step("down", "Take the schema one version back; with it goes what only the newer one holds", p.migrateDown),
+		p.migrateForceCommand(),
 	)
 	return cmd
+}
+
+func (p *program) migrateForceCommand() *cobra.Command {
+	return p.jsonFlag(&cobra.Command{
+		Use:     "force VERSION",
+		Short:   "Say which version stands, after a migration that was broken off",
+		Long:    "Record that the schema stands at VERSION, and change nothing else. Look at the database first.",
+		Example: "  server migrate force 1\n  server migrate force 1 --database postgres://teammem@db/teammem",
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) != 1 {
+				return usagef("want the version that stands, and nothing else")
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			version, err := strconv.ParseUint(args[0], 10, 31)
+			if err != nil {
+				return usagef("%q is not a version", args[0])
+			}
+			return p.migrateForce(cmd.Context(), uint(version))
+		},
+	})
 }
 
 // migrationResult is the schema's state as --json shows it.
@@ -67,6 +90,13 @@ func (p *program) migrateUp(ctx context.Context) error {
 
 func (p *program) migrateDown(ctx context.Context) error {
 	if err := server.MigrateDown(ctx, p.quietLogger(), p.settings.server().DatabaseURL()); err != nil {
+		return err
+	}
+	return p.migrationStatus(ctx)
+}
+
+func (p *program) migrateForce(ctx context.Context, version uint) error {
+	if err := server.MigrateForce(ctx, p.quietLogger(), p.settings.server().DatabaseURL(), version); err != nil {
 		return err
 	}
 	return p.migrationStatus(ctx)
