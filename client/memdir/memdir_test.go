@@ -48,15 +48,6 @@ func get(t *testing.T, root, name string) string {
 	return string(b)
 }
 
-func look(t *testing.T, dir *memdir.Dir, key api.Key) memdir.File {
-	t.Helper()
-	file, left, err := dir.Look(time.Now(), key, limit)
-	if err != nil || left != nil {
-		t.Fatal(left, err)
-	}
-	return file
-}
-
 func scan(t *testing.T, dir *memdir.Dir, now time.Time, known memdir.Known) memdir.Listing {
 	t.Helper()
 	list, err := dir.Scan(t.Context(), now, limit, known)
