@@ -89,6 +89,7 @@ const (
 	ErrorCodeBadQuery       = "bad_query"
 	ErrorCodeBadPrecond     = "bad_precondition"
 	ErrorCodeNoMemory       = "team_memory_none" // 404: this repo has no memory yet
+	ErrorCodeNoEntry        = "no_entry"
 	ErrorCodeNoRoute        = "no_route"
 	ErrorCodeMethod         = "method_not_allowed"
 	ErrorCodeContentCoding  = "content_encoding"

@@ -8,8 +8,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/teammem/teammem/api"
-	"github.com/teammem/teammem/client"
-	"github.com/teammem/teammem/client/memdir"
 	"github.com/teammem/teammem/client/remote"
 	"github.com/teammem/teammem/client/tui"
 )
@@ -65,7 +63,7 @@ func (a *app) rm(ctx context.Context, names []string) error {
 	if err != nil {
 		return err
 	}
-	return a.removed(ctx, t, push.Deletions, result)
+	return a.removed(ctx, push.Deletions, result)
 }
 
 // deletion is the push that deletes the named entries as they stand now.
@@ -91,7 +89,7 @@ func deletion(ctx context.Context, server *remote.Client, repo api.RepoSlug, nam
 
 // removed tells what was deleted and carries it out here, unless a client that
 // runs does so.
-func (a *app) removed(ctx context.Context, t *target, keys []api.Key, result api.PushResult) error {
+func (a *app) removed(ctx context.Context, keys []api.Key, result api.PushResult) error {
 	if a.json {
 		a.term.Value(struct {
 			Deleted []api.Key   `json:"deleted"`
@@ -100,15 +98,5 @@ func (a *app) removed(ctx context.Context, t *target, keys []api.Key, result api
 	} else {
 		a.term.Print(fmt.Sprintf("deleted %s; version %s", tui.Names(keys, len(keys)), tui.Number(result.Version)))
 	}
-	quiet := *a
-	quiet.json = false
-	_, session, err := quiet.open(ctx, nil, func(cfg *client.Config) { cfg.NoPush = true }, a.tellUnlessJSON)
-	if errors.Is(err, memdir.ErrLocked) {
-		return nil // the client that runs takes the files away
-	}
-	if err != nil {
-		return err
-	}
-	_, err = session.Once(ctx)
-	return errors.Join(err, session.Close())
+	return a.followUp(ctx)
 }
