@@ -35,6 +35,7 @@ func TestCases(t *testing.T) {
 				key = api.IndexKey
 			}
 			checkAlways(t, key, part["base"], part["mine"], part["theirs"])
+			checkStable(t, key, part["base"], part["mine"], part["theirs"])
 			got := merge.Merge(key, part["base"], part["mine"], part["theirs"])
 			if want := strings.TrimSpace(string(part["reason"])); got.Reason != want {
 				t.Fatalf("reason %q, want %q; merged:\n%s", got.Reason, want, got.Text)

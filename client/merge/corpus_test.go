@@ -45,6 +45,7 @@ func TestRealMerges(t *testing.T) {
 			key = api.IndexKey
 		}
 		base, mine, theirs, want := parts(t, file)
+		checkAlways(t, key, base, mine, theirs)
 		sum := table[kind]
 		sum.cases++
 		for _, got := range []merge.Result{merge.Merge(key, base, mine, theirs), merge.Merge(key, base, theirs, mine)} {

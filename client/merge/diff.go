@@ -9,7 +9,7 @@ import (
 // larger change and at worst a conflict, never a wrong merge.
 const (
 	maxDepth = 24  // of anchors within anchors
-	maxEdits = 512 // of the search between anchors
+	maxEdits = 256 // of the search between anchors
 )
 
 // numbers gives equal lines equal numbers, so that comparing them is cheap.

@@ -1,5 +1,7 @@
 package merge
 
+import "slices"
+
 // Where lines repeat, one edit has several descriptions: which of the two blank
 // lines around a paragraph went with it? Both sides must get the same description
 // of the same edit, and no edit a description that clashes with the other side
@@ -40,13 +42,14 @@ func (c *change) slide(base []string, other *change) {
 // slideAddition moves what was added in gap g past lines that equal its own first
 // ones.
 func (c *change) slideAddition(g int, base []string, other *change) {
-	for g < len(base) && c.fates[g] == kept && other.fates[g] != blocked &&
-		c.gaps[g][0] == base[g] && len(c.gaps[g+1]) == 0 {
-		lines := c.gaps[g]
-		c.gaps[g+1] = append(append([]string(nil), lines[1:]...), lines[0])
-		c.gaps[g] = nil
-		g++
+	lines, down := c.gaps[g], g
+	for down < len(base) && c.fates[down] == kept && other.fates[down] != blocked &&
+		lines[(down-g)%len(lines)] == base[down] && len(c.gaps[down+1]) == 0 {
+		down++
 	}
+	turned := (down - g) % len(lines)
+	c.gaps[g] = nil
+	c.gaps[down] = slices.Concat(lines[turned:], lines[:turned])
 }
 
 // slideRemoval moves a run of removed lines that begins at from to the lowest place
