@@ -42,11 +42,13 @@ func TestFingerprint(t *testing.T) {
 		},
 		"no ctime, old enough": {
 			Fingerprint{Size: 5, MTime: 50 * s, At: 52 * s},
-			Fingerprint{Size: 5, MTime: 50 * s}, true,
+			Fingerprint{Size: 5, MTime: 50 * s},
+			true,
 		},
 		"no ctime, too young": {
 			Fingerprint{Size: 5, MTime: 51 * s, At: 52 * s},
-			Fingerprint{Size: 5, MTime: 51 * s}, false,
+			Fingerprint{Size: 5, MTime: 51 * s},
+			false,
 		},
 	}
 	for name, c := range cases {

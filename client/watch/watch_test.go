@@ -25,8 +25,16 @@ func TestEditorsSave(t *testing.T) {
 	const create, write, remove, rename, chmod = fsnotify.Create, fsnotify.Write, fsnotify.Remove, fsnotify.Rename, fsnotify.Chmod
 	styles := map[string][]step{
 		"backup, then a new file": {
-			{create, "4913"}, {chmod, "4913"}, {remove, "4913"}, {rename, "topic.md"}, {create, "topic.md~"},
-			{create, "topic.md"}, {write, "topic.md"}, {write, "topic.md"}, {chmod, "topic.md"}, {remove, "topic.md~"},
+			{create, "4913"},
+			{chmod, "4913"},
+			{remove, "4913"},
+			{rename, "topic.md"},
+			{create, "topic.md~"},
+			{create, "topic.md"},
+			{write, "topic.md"},
+			{write, "topic.md"},
+			{chmod, "topic.md"},
+			{remove, "topic.md~"},
 		},
 		"a new file, renamed over": {{create, "topic.md.tmp"}, {write, "topic.md.tmp"}, {rename, "topic.md.tmp"}, {create, "topic.md"}},
 		"unlink and create":        {{remove, "topic.md"}, {create, "topic.md"}, {write, "topic.md"}},
