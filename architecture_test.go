@@ -23,7 +23,7 @@ var walls = []wall{
 	{"cmd/server", "api server server/auth server/store", "a door: it parses, calls, and maps errors to exit codes; the parts are built in server"},
 	{"server", "api server/auth server/events server/ledger server/rest server/store server/store/postgres server/store/sqlite", "the one place where the server's parts are put together, and the only one that knows a concrete store"},
 	{"server/rest", "api server/auth server/events server/ledger server/store", "it turns requests into calls of the ledger and decides nothing itself; of the store it knows the nouns"},
-	{"server/ledger", "api server/audit server/store", "the rules are pure: they know the contract, the trail and the storage contract, no HTTP and no SQL"},
+	{"server/ledger", "api server/audit server/events server/store", "the rules are pure: they know the contract, the trail and the storage contract, no HTTP and no SQL"},
 	{"server/auth", "api server/store", "who is calling must be known before any rule is asked"},
 	{"server/events", "api", "it passes on that something changed; it knows neither who listens nor what is kept"},
 	{"server/audit", "api", "the trail's form must not depend on who writes it or where it is kept"},
@@ -34,6 +34,7 @@ var walls = []wall{
 	{"server/store/memory", "api server/audit server/store", "an implementation of the storage contract, for tests and simulation"},
 	{"server/store/storetest", "api server/audit server/store", "the suite of the storage contract knows no implementation"},
 	{"server/store/postgres/pgtest", "", "it starts a database and knows nothing of what is kept in it"},
+	{"bench", "", "figures are taken of the built programs from outside, as people run them"},
 	{"server/servertest", "api server server/auth server/store server/store/postgres/pgtest", "a real server in a box is made as a person would make one"},
 
 	{"cmd/client", "api api/scan client client/config client/memdir client/merge client/project client/remote client/state client/syncer client/tui", "a door: it parses, calls, prints, and maps errors to exit codes; the parts are built in client"},
@@ -57,6 +58,7 @@ var testWalls = []struct{ pkg, imports, reason string }{
 	{"server/...", "server/store server/store/memory server/audit server/auth server/ledger server/servertest", "the store in memory is honest, so rules are tested on it; and the box is a server like any other"},
 	{"server/ledger", "server/store/sqlite", "real before fake: the rules and their cost are shown on a database too"},
 	{"server/store/... server/servertest server", "server/store/...", "every implementation runs the suite, on a database of its own"},
+	{"bench", "server/store/postgres/pgtest", "the programs that are measured need a database to stand on"},
 	{"client/...", "client/memdir client/state client/remote", "state and plans are tested on real directories"},
 }
 
@@ -75,9 +77,9 @@ var doors = []door{
 	{"github.com/go-chi/chi/v5", "server/rest", "", "routes are the contract's; one package turns them into handlers"},
 	{"github.com/klauspost/compress/gzhttp", "server/rest", "", "answers are compressed with the ETag kept strong"},
 	{"github.com/klauspost/compress", "server/rest server/store client/state server/servertest", "", "each use has a bound of its own on what it unpacks: the wire, bodies in a database, base texts on a client's disk; and the black-box suite packs what it sends"},
-	{"golang.org/x/sync", "server/rest server/store/storetest", "server/... client/...", "a weighted semaphore bounds the memory of bodies; tests run writers side by side"},
-	{"github.com/jackc/pgx/v5", "server/store/postgres server/store/postgres/pgtest", "", "Postgres is known to its own store only"},
-	{"modernc.org/sqlite", "server/store/sqlite", "", "SQLite is known to its own store only"},
+	{"golang.org/x/sync", "server/rest server/store/storetest", "...", "a weighted semaphore bounds the memory of bodies; tests run writers side by side"},
+	{"github.com/jackc/pgx/v5", "server/store/postgres server/store/postgres/pgtest", "bench", "Postgres is known to its own store only, and to the bare peer that the store is measured against"},
+	{"modernc.org/sqlite", "server/store/sqlite", "bench", "SQLite is known to its own store only, and to the bare peer that the store is measured against"},
 	{"github.com/golang-migrate/migrate/v4", "server/store/schema", "", "its locks differ by database and it closes what it is given: one package knows that"},
 
 	{"github.com/gofrs/flock", "client/memdir server/store/sqlite server", "", "a lock of the operating system, for one daemon a directory and one migration a file"},
@@ -85,7 +87,7 @@ var doors = []door{
 	{"github.com/fsnotify/fsnotify", "client/watch", "", "events differ by system and lie; one package settles them"},
 	{"github.com/cenkalti/backoff/v5", "client/remote", "", "retries are decided where the wire is spoken"},
 	{"charm.land/lipgloss/v2", "client/tui", "", "one package owns the terminal"},
-	{"github.com/aymanbagabas/go-udiff", "client/tui", "", "a diff is for showing only"},
+	{"github.com/aymanbagabas/go-udiff", "client/tui server/rest", "", "a diff is for showing only, in the terminal and as the answer of the diff route"},
 	{"golang.org/x/term", "client/tui cmd/server", "", "whether a person is looking; the client's voice asks for itself, the server's door for a first start"},
 	{"github.com/spf13/cobra", "cmd/client cmd/server", "", "flags and help are the doors' business"},
 	{"github.com/spf13/pflag", "cmd/client cmd/server", "", "flags and help are the doors' business"},
