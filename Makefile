@@ -13,6 +13,7 @@ LDFLAGS   := -X main.version=$(VERSION)
 PLATFORMS := linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64
 FUZZTIME  ?= 20s
 BENCH     ?= .
+BENCHPKG  ?= ./...
 COUNT     ?= 1
 
 .PHONY: all run build test check format vet staticcheck architecture openapi modules cross deadcode bench fuzz clean
@@ -65,8 +66,10 @@ cross:
 deadcode:
 	$(TOOL) deadcode -test ./...
 
+# One package after the other: figures must not compete for the machine.
+# BENCH, BENCHPKG, COUNT choose.
 bench:
-	go test -run '^$$' -bench '$(BENCH)' -benchmem -count $(COUNT) ./...
+	go test -p 1 -run '^$$' -bench '$(BENCH)' -benchmem -count $(COUNT) -timeout 2h $(BENCHPKG)
 
 # Every fuzz target for FUZZTIME. What is found is kept under testdata.
 fuzz:
