@@ -16,7 +16,7 @@ import (
 func markdown(t testing.TB, n int) []string {
 	t.Helper()
 	rng := seeded("markdown")
-	secrets := samples(t, 1)
+	secrets := samples(t)
 	var files []string
 	for total := 0; total < n; {
 		var b strings.Builder

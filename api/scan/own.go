@@ -13,7 +13,7 @@ func ownRules() []*rule {
 			id: "teammem-token", class: Secret, severity: High,
 			reason:  "A token of ours opens the whole memory of an organization.",
 			pattern: `\b(tm_[0-9A-Za-z_-]{20,200})`,
-			entropy: 3, values: valueRule{needsDigit: true, words: placeholderWords},
+			entropy: 3, values: valueRule{unlessName: true, words: placeholderWords},
 		},
 		{
 			id: "private-key-begun", class: Secret, severity: High,

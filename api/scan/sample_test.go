@@ -1,9 +1,11 @@
 package scan
 
 import (
+	"fmt"
 	"math/rand/v2"
 	"regexp/syntax"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/rs/zerolog"
@@ -107,13 +109,21 @@ func oneOf(rng *rand.Rand, class *syntax.Regexp) byte {
 // reference is gitleaks' own engine, told to ignore its allow comments.
 func reference(t testing.TB) *detect.Detector {
 	t.Helper()
-	logging.Logger = logging.Logger.Level(zerolog.Disabled)
-	d, err := detect.NewDetectorDefaultConfig()
+	d, err := newReference()
 	if err != nil {
 		t.Fatal(err)
 	}
-	d.IgnoreGitleaksAllow = true
 	return d
+}
+
+func newReference() (*detect.Detector, error) {
+	logging.Logger = logging.Logger.Level(zerolog.Disabled)
+	d, err := detect.NewDetectorDefaultConfig()
+	if err != nil {
+		return nil, err
+	}
+	d.IgnoreGitleaksAllow = true
+	return d, nil
 }
 
 // sample is one generated secret.
@@ -122,36 +132,51 @@ type sample struct {
 	text string // what is written: the value, with its name where the rule needs one
 }
 
-// samples generates n texts for each of gitleaks' rules. The reference decides
-// which are secrets: random text now and then falls below a rule's entropy.
-func samples(t testing.TB, n int) []sample {
+// samples gives one generated text for each of gitleaks' rules.
+func samples(t testing.TB) []sample {
 	t.Helper()
-	ref := reference(t)
+	all, err := generated()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+// generated is made once. The reference decides which texts are secrets: random
+// text now and then falls below a rule's entropy.
+var generated = sync.OnceValues(func() ([]sample, error) {
+	ref, err := newReference()
+	if err != nil {
+		return nil, err
+	}
 	var all []sample
 	for _, id := range ref.Config.OrderedRules {
 		r := ref.Config.Rules[id]
 		if r.Regex == nil {
 			continue
 		}
-		tree, err := syntax.Parse(r.Regex.String(), syntax.Perl)
+		text, err := secretOf(r, ref.Config.Allowlists)
 		if err != nil {
-			t.Fatal(err)
+			return nil, err
 		}
-		rng := seeded(id)
-		one := only(t, ref.Config, id)
-		got := 0
-		for tries := 0; got < n && tries < 400*n; tries++ {
-			text := named(r, strings.TrimSpace(generate(rng, tree)))
-			if len(one.DetectString(text)) > 0 && counts(id, text) {
-				all = append(all, sample{id, text})
-				got++
-			}
-		}
-		if got < n {
-			t.Fatalf("rule %s: %d samples, want %d", id, got, n)
+		all = append(all, sample{id, text})
+	}
+	return all, nil
+})
+
+func secretOf(r config.Rule, everywhere []*config.Allowlist) (string, error) {
+	tree, err := syntax.Parse(r.Regex.String(), syntax.Perl)
+	if err != nil {
+		return "", err
+	}
+	rng, alone := seeded(r.RuleID), only(r, everywhere)
+	for range 1000 {
+		text := named(r, strings.TrimSpace(generate(rng, tree)))
+		if counts(r.RuleID, text) && len(alone.DetectString(text)) > 0 {
+			return text, nil
 		}
 	}
-	return all
+	return "", fmt.Errorf("rule %s: no sample in a thousand tries", r.RuleID)
 }
 
 // counts leaves out what we judge otherwise on purpose: values without a digit
@@ -173,11 +198,9 @@ func named(r config.Rule, text string) string {
 }
 
 // only is the reference with one rule.
-func only(t testing.TB, conf config.Config, id string) *detect.Detector {
-	t.Helper()
-	r := conf.Rules[id]
+func only(r config.Rule, everywhere []*config.Allowlist) *detect.Detector {
 	r.Path = nil // a restriction on file names, which we do not keep
-	one := config.Config{Rules: map[string]config.Rule{id: r}, OrderedRules: []string{id}, Keywords: map[string]struct{}{}, Allowlists: conf.Allowlists}
+	one := config.Config{Rules: map[string]config.Rule{r.RuleID: r}, OrderedRules: []string{r.RuleID}, Keywords: map[string]struct{}{}, Allowlists: everywhere}
 	for _, k := range r.Keywords {
 		one.Keywords[k] = struct{}{}
 	}

@@ -15,6 +15,8 @@ type valueRule struct {
 	words wordSet
 	// needsDigit: words of letters alone are prose.
 	needsDigit bool
+	// unlessName: no names made of short words (tm_open_connection).
+	unlessName bool
 	// unlessIdentifier: no UUIDs, and no digests where the text says digest.
 	unlessIdentifier bool
 	// unlessTemplate: no variables, calls or fields to fill in.
@@ -158,6 +160,7 @@ var (
 func (v *valueRule) excused(value, before []byte) bool {
 	switch {
 	case v.needsDigit && !bytes.ContainsFunc(value, isDigit),
+		v.unlessName && isName(value),
 		v.unlessNumber && len(value) <= 5 && !bytes.ContainsFunc(value, func(r rune) bool { return !isDigit(r) }),
 		v.unlessTemplate && template.Match(value),
 		v.unlessIdentifier && identifier(value, before),
@@ -177,6 +180,25 @@ func identifier(value, before []byte) bool {
 	}
 	const near = 60
 	return digest.Match(value) && digested.Match(before[max(0, len(before)-near):])
+}
+
+// isName: words of letters alone, none of them as long as the random part of a token.
+func isName(value []byte) bool {
+	const shortestRandom = 24
+	word := 0
+	for _, c := range value {
+		switch {
+		case c >= '0' && c <= '9':
+			return false
+		case c == '_' || c == '-':
+			word = 0
+		default:
+			if word++; word >= shortestRandom {
+				return false
+			}
+		}
+	}
+	return true
 }
 
 // isUserAgain: before ends in "://user:".

@@ -156,7 +156,7 @@ var wrappings = []wrapping{
 // TestEveryRuleInEveryWrapping is the recall of the scanner: all of it.
 func TestEveryRuleInEveryWrapping(t *testing.T) {
 	s := newScanner(t)
-	all := samples(t, 2)
+	all := samples(t)
 	for _, w := range wrappings {
 		t.Run(w.name, func(t *testing.T) {
 			missed := 0

@@ -1,0 +1,226 @@
+package scan
+
+import (
+	"bytes"
+	"cmp"
+	"slices"
+	"unicode/utf8"
+)
+
+// extra is how far beyond the first end of a match a longer one is looked for, and
+// extraLong the same for values of many lines.
+const (
+	extra     = 512
+	extraLong = 8 << 10
+)
+
+// meeting is a place in a view and a machine. Of a run that found nothing the states
+// at some places are remembered: another run that comes to one of them in the same
+// state has the same future, and ends there. So runs without an end of their own cost
+// no more together than the text is long.
+type meeting struct{ start, at int32 }
+
+// standing is a state of a machine, whose numbers mean something within one
+// generation only.
+type standing struct {
+	state      int32
+	generation int
+}
+
+// step is where a run was at a place.
+type step struct {
+	place meeting
+	standing
+}
+
+const meetEvery = 64
+
+// window is the surroundings of a keyword, for a rule that no literal leads.
+type window struct{ start, from, to int }
+
+const nearby = 256
+
+// match applies the rules to one view.
+func (d *desk) match(v *view) (err error) {
+	clear(d.met)
+	clear(d.behind)
+	d.windows = d.windows[:0]
+	d.literals.find(v.text, func(end int, ids []uint16) bool {
+		for _, id := range ids {
+			lead := d.leads[id]
+			if err = d.try(v, lead, end-lead.width); err != nil {
+				return false
+			}
+		}
+		return true
+	})
+	if err != nil {
+		return err
+	}
+	return d.search(v)
+}
+
+// try looks for a match of the lead's rule that begins at.
+func (d *desk) try(v *view, lead lead, at int) error {
+	st := d.starts[lead.start]
+	r := st.rule
+	switch {
+	case at < 0 || at < d.behind[r.index] || d.counts[r.index] >= mostOfARule || r.values.keyOnly && !d.key:
+		return nil
+	case st.near:
+		d.windows = append(d.windows, window{lead.start, max(0, at-nearby), min(len(v.text), at+nearby)})
+		return nil
+	case st.left != noBoundary && at > 0 && glued(v, at, st.left):
+		return nil
+	}
+	last, stop := d.run(v.text, lead.start, at)
+	if d.spent.steps > d.spent.mostSteps {
+		return ErrTooDense
+	}
+	if last < 0 {
+		return nil
+	}
+	if v.parent == nil || v.step > 0 {
+		_, err := d.confirm(v, st, at, min(stop, last+8), nil)
+		return err
+	}
+	edits := v.editsIn(at, last)
+	if len(edits) == 0 {
+		return nil // it stands in the parent as it is
+	}
+	found, err := d.confirm(v, st, at, min(stop, last+8), edits)
+	for i := len(edits) - 1; i >= 0 && !found && err == nil; i-- {
+		if e := edits[i]; e.kind != decoded && int(e.at) > at {
+			found, err = d.confirm(v, st, at, int(e.at), edits[:i])
+		}
+	}
+	return err
+}
+
+// glued reports whether what stands before at belongs to the same word or token.
+func glued(v *view, at int, left boundary) bool {
+	c := v.text[at-1]
+	if !isWord(c) && (left == wordBoundary || c != '.' && c != '-' && c != '~') {
+		return false
+	}
+	return !slices.ContainsFunc(v.editsIn(at, at), func(e edit) bool { return e.kind != decoded })
+}
+
+// run lets the start's machine read from at. last is the end of the longest match
+// seen, or -1, and stop where it ended reading.
+func (d *desk) run(text []byte, start, at int) (last, stop int) {
+	m := d.machines[start]
+	if m == nil {
+		m = newMachine(d.starts[start].program())
+		d.machines[start] = m
+	}
+	beyondFirst := extra
+	if d.starts[start].rule.long {
+		beyondFirst = extraLong
+	}
+	last = -1
+	state, limit := initial, len(text)
+	i, trail := at, d.trail[:0]
+	for i < limit {
+		class, width := int(m.class[beyond]), 1
+		if c := text[i]; c < beyond {
+			class = int(m.class[c])
+		} else {
+			_, width = utf8.DecodeRune(text[i:])
+		}
+		to := m.next[int(state)*m.classes+class]
+		if to == unknown {
+			to = m.build(state, class)
+		}
+		i += width
+		if state = to; state == dead {
+			break
+		}
+		if m.accept[state] {
+			if last < 0 {
+				limit = min(limit, i+beyondFirst)
+			}
+			last = i
+		}
+		if i%meetEvery == 0 && last < 0 && i-at > meetEvery {
+			here := step{meeting{int32(start), int32(i)}, standing{state, m.generation}}
+			if d.met[here.place] == here.standing {
+				break
+			}
+			trail = append(trail, here)
+		}
+	}
+	if last < 0 {
+		for _, s := range trail {
+			d.met[s.place] = s.standing
+		}
+	}
+	d.trail = trail[:0]
+	d.spent.steps += i - at + 8
+	return last, i
+}
+
+// confirm asks the regular expression itself about text[at:to], judges the value
+// and records the finding.
+func (d *desk) confirm(v *view, st *start, at, to int, edits []edit) (found bool, err error) {
+	if st.rule.values.needsDigit && !bytes.ContainsFunc(v.text[at:to], isDigit) {
+		return false, nil
+	}
+	if d.spent.exact += to - at + 8; d.spent.exact > d.spent.mostExact {
+		return false, ErrTooDense
+	}
+	loc := st.regexp().FindSubmatchIndex(v.text[at:to])
+	if loc == nil {
+		return false, nil
+	}
+	for i := range loc {
+		if loc[i] >= 0 {
+			loc[i] += at
+		}
+	}
+	return d.judge(v, st.rule, loc, edits), nil
+}
+
+// search applies the rules that no literal leads to the surroundings of their
+// keywords.
+func (d *desk) search(v *view) error {
+	slices.SortFunc(d.windows, func(a, b window) int {
+		return cmp.Or(cmp.Compare(a.start, b.start), cmp.Compare(a.from, b.from))
+	})
+	for i := 0; i < len(d.windows); {
+		w := d.windows[i]
+		for i++; i < len(d.windows) && d.windows[i].start == w.start && d.windows[i].from <= w.to; i++ {
+			w.to = d.windows[i].to
+		}
+		if err := d.searchIn(v, w.start, w.from, w.to); err != nil {
+			return err
+		}
+		for _, e := range v.editsIn(w.from, w.to) {
+			if e.kind == decoded || int(e.at) == w.from {
+				continue
+			}
+			if err := d.searchIn(v, w.start, w.from, int(e.at)); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (d *desk) searchIn(v *view, start, from, to int) error {
+	if d.spent.exact += to - from; d.spent.exact > d.spent.mostExact {
+		return ErrTooDense
+	}
+	st := d.starts[start]
+	for _, loc := range st.regexp().FindAllSubmatchIndex(v.text[from:to], -1) {
+		for k := range loc {
+			if loc[k] >= 0 {
+				loc[k] += from
+			}
+		}
+		if d.counts[st.rule.index] < mostOfARule {
+			d.judge(v, st.rule, loc, nil)
+		}
+	}
+	return nil
+}
