@@ -97,7 +97,10 @@ func hostileKeys(w *wire) {
 	r := w.repo()
 	var legal []api.Key
 	refused := 0
-	for _, line := range corpusLines(w) {
+	for i, line := range corpusLines(w) {
+		if w.target.Quick && i%10 != 0 {
+			continue
+		}
 		key, err := api.ParseKey(line)
 		if err == nil {
 			legal = append(legal, key)
