@@ -58,7 +58,7 @@ var testWalls = []struct{ pkg, imports, reason string }{
 	{"server/...", "server/store server/store/memory server/audit server/auth server/ledger server/servertest", "the store in memory is honest, so rules are tested on it; and the box is a server like any other"},
 	{"server/ledger", "server/store/sqlite", "real before fake: the rules and their cost are shown on a database too"},
 	{"server/store/... server/servertest server", "server/store/...", "every implementation runs the suite, on a database of its own"},
-	{"bench", "server/store/postgres/pgtest", "the programs that are measured need a database to stand on"},
+	{"bench", "server/store server/audit server/store/postgres/pgtest", "the programs that are measured need a database to stand on, and their peers write rows of the same form"},
 	{"client/...", "client/memdir client/state client/remote", "state and plans are tested on real directories"},
 }
 
