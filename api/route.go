@@ -17,6 +17,13 @@ type Route struct {
 var Routes = []Route{
 	{http.MethodGet, PathTeamMemory, Read, "getTeamMemory"},
 	{http.MethodPut, PathTeamMemory, Write, "putTeamMemory"},
+	{http.MethodGet, PathEvents, Read, "liveEvents"},
+	{http.MethodGet, PathEntries, Read, "listEntries"},
+	{http.MethodGet, PathEntry, Read, "getEntry"},
+	{http.MethodGet, PathHistory, Read, "listHistory"},
+	{http.MethodGet, PathVersions, Read, "listVersions"},
+	{http.MethodGet, PathDiff, Read, "getDiff"},
+	{http.MethodPost, PathRestore, Write, "restoreEntry"},
 	{http.MethodGet, PathWhoAmI, Known, "whoAmI"},
 	{http.MethodGet, PathOpenAPI, Public, "openAPI"},
 	{http.MethodGet, PathWellKnown, Public, "wellKnown"},

@@ -37,7 +37,9 @@ const (
 func (s *Session) Run(ctx context.Context) error {
 	batches := make(chan watch.Batch, 1)
 	signals := make(chan signal)
-	watcher := watch.New(s.log, s.cfg.Dir, watch.Options{Quiet: s.cfg.Debounce, Ceiling: s.cfg.Ceiling, Rescan: s.cfg.Rescan})
+	watcher := watch.New(s.log, s.dir.Path(), watch.Options{
+		Quiet: s.cfg.Debounce, Ceiling: s.cfg.Ceiling, Rescan: s.cfg.Rescan, Ignore: memdir.IsTemporary,
+	})
 	l := &loop{Session: s, pause: firstPause}
 	l.round(ctx, syncer.Both)
 

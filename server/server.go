@@ -24,9 +24,11 @@ import (
 	"net/http"
 	"os"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/teammem/teammem/server/auth"
+	"github.com/teammem/teammem/server/events"
 	"github.com/teammem/teammem/server/ledger"
 	"github.com/teammem/teammem/server/rest"
 	"github.com/teammem/teammem/server/store"
@@ -48,6 +50,8 @@ type Config struct {
 	IdleTime    time.Duration // of a connection between requests
 	Connections int           // open at once; more wait to be accepted
 
+	Heartbeat time.Duration // between two signs of life on a silent stream
+
 	DrainDelay time.Duration // how long to serve on after saying that it is not ready
 	Grace      time.Duration // for requests under way at the end
 }
@@ -62,6 +66,7 @@ func DefaultConfig(data string) Config {
 		HeaderTime:  10 * time.Second,
 		IdleTime:    2 * time.Minute,
 		Connections: 16_384,
+		Heartbeat:   15 * time.Second,
 		Grace:       28 * time.Second,
 	}
 }
@@ -73,10 +78,13 @@ type Server struct {
 	listener net.Listener
 	store    store.Store
 	auth     *auth.Auth
+	events   *events.Hub
 	rest     *rest.Handler
 	http     *http.Server
 	abandon  context.CancelFunc // cancels the requests that outlive the grace
 	first    *FirstStart
+
+	endStreams func() // of Run
 }
 
 // New opens everything. The address is bound when it returns: a connection made
@@ -105,8 +113,9 @@ func New(ctx context.Context, log *slog.Logger, cfg Config, now func() time.Time
 		return nil, fmt.Errorf("first start: %w", err)
 	}
 	s.auth = auth.New(log, s.store, now)
-	rules := ledger.New(log, s.store, now, cfg.HTTP.Limits)
-	if s.rest, err = rest.New(log, rules, s.auth, s.store, cfg.HTTP); err != nil {
+	s.events = events.New(cfg.Heartbeat)
+	rules := ledger.New(log, s.store, now, cfg.HTTP.Limits, s.events.Publish)
+	if s.rest, err = rest.New(log, rules, s.auth, s.store, s.events, cfg.HTTP); err != nil {
 		return nil, err
 	}
 	s.http = s.httpServer()
@@ -179,6 +188,12 @@ func (s *Server) FirstStart() *FirstStart { return s.first }
 // under way was finished.
 func (s *Server) Run(ctx context.Context) error {
 	served := make(chan error, 1)
+	live, quiet := context.WithCancel(context.Background())
+	var streams sync.WaitGroup
+	streams.Go(func() { s.events.Run(live) })
+	// Streams end first: their handlers are requests under way as well.
+	s.endStreams = func() { quiet(); streams.Wait() }
+	defer s.endStreams()
 	go func() { served <- s.http.Serve(s.listener) }()
 	select {
 	case err := <-served:
@@ -202,6 +217,7 @@ func (s *Server) drain(served chan error) error {
 		case <-delay.C:
 		}
 	}
+	s.endStreams()
 	grace, cancel := context.WithTimeout(context.Background(), s.cfg.Grace)
 	defer cancel()
 	err := s.http.Shutdown(grace)

@@ -304,8 +304,11 @@ func (s *Syncer) readMine(key api.Key, sum api.Checksum, report *Report) ([]byte
 // it cannot be kept, ok is false and the file must stay as it is.
 func (s *Syncer) reconcile(a Action, mine, theirs []byte, report *Report) (text []byte, clean, ok bool) {
 	base, known := s.memory.Text(a.Base)
-	if !known {
+	switch {
+	case !known:
 		base = nil
+	case base == nil:
+		base = []byte{} // known, and empty
 	}
 	result := merge.Merge(a.Key, base, mine, theirs)
 	if result.Clean && len(result.Text) <= s.opts.Limits.EntryBytes {

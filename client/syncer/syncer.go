@@ -313,7 +313,15 @@ func (s *Syncer) look(ctx context.Context) (*here, error) {
 		}
 	}
 	for key, entry := range s.agreed.Entries {
-		if _, ok := h.files[key]; !ok && entry.File.Checksum != "" {
+		if _, ok := h.files[key]; ok {
+			continue
+		}
+		if left := listing.Obscured(key); left != nil {
+			// It lies in a folder that cannot be read: neither here nor gone.
+			h.blocked[key] = *left
+			continue
+		}
+		if entry.File.Checksum != "" {
 			entry.File = memdir.File{}
 			s.setEntry(key, entry)
 		}

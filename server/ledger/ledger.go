@@ -25,6 +25,7 @@ import (
 	"time"
 
 	"github.com/teammem/teammem/api"
+	"github.com/teammem/teammem/server/events"
 	"github.com/teammem/teammem/server/store"
 )
 
@@ -47,7 +48,11 @@ type Store interface {
 	View(ctx context.Context, ref store.RepoRef, since api.Version) (store.View, error)
 	Bodies(ctx context.Context, org store.OrgID, sums []api.Checksum, fn func(sum api.Checksum, content []byte) error) error
 	Commit(ctx context.Context, ref store.RepoRef, touched []api.Key, decide store.Decide) (store.Head, error)
+	History(ctx context.Context, ref store.RepoRef, key api.Key, before api.Version, limit int) ([]store.Past, error)
 }
+
+// Announce is told of every change after its commit. It must not wait.
+type Announce func(events.Event)
 
 // Ledger applies the rules to one store. It is safe for concurrent use.
 type Ledger struct {
@@ -55,12 +60,17 @@ type Ledger struct {
 	store  Store
 	now    func() time.Time
 	limits api.Limits
+	tell   Announce
 	sound  soundViews
 }
 
-// New makes a ledger. Of limits it uses EntryBytes and RepoEntries.
-func New(log *slog.Logger, s Store, now func() time.Time, limits api.Limits) *Ledger {
-	return &Ledger{log: log, store: s, now: now, limits: limits}
+// New makes a ledger. Of limits it uses EntryBytes and RepoEntries. tell may be
+// nil when nobody listens.
+func New(log *slog.Logger, s Store, now func() time.Time, limits api.Limits, tell Announce) *Ledger {
+	if tell == nil {
+		tell = func(events.Event) {}
+	}
+	return &Ledger{log: log, store: s, now: now, limits: limits, tell: tell}
 }
 
 // Head reads a repo's head, in one indexed read. The error is an *[api.Error] with

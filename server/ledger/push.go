@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/teammem/teammem/api"
+	"github.com/teammem/teammem/server/events"
 	"github.com/teammem/teammem/server/store"
 )
 
@@ -22,13 +23,19 @@ func (l *Ledger) Push(ctx context.Context, caller Caller, repo api.RepoSlug, pus
 	if err != nil {
 		return store.Head{}, err
 	}
+	changed := false
 	head, err := l.store.Commit(ctx, caller.ref(repo), ask.touched(), func(state store.State) (*store.Change, error) {
-		return decide(state, ask, l.now())
+		change, err := decide(state, ask, l.now())
+		changed = change != nil
+		return change, err
 	})
 	if err != nil {
 		return store.Head{}, l.explain(ctx, caller, repo, "push", err)
 	}
 	head.Checksum = checksumOfHead(head)
+	if changed {
+		l.tell(events.Event{Organization: caller.OrgUID, Repo: repo, Version: head.Version, Checksum: head.Checksum})
+	}
 	return head, nil
 }
 

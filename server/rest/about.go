@@ -14,6 +14,7 @@ var extensions = []string{
 	api.ExtensionDeletions,
 	api.ExtensionSince,
 	api.ExtensionModified,
+	api.ExtensionEvents,
 }
 
 // wellKnown says what this server is, to anyone.

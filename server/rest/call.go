@@ -31,6 +31,7 @@ type call struct {
 	w    http.ResponseWriter // compresses; what it writes goes through sent
 	sent sent
 	conn *http.ResponseController
+	gone <-chan struct{} // closed when the client has gone
 
 	begun   bool   // something was given to w
 	reading bool   // the body was touched
@@ -77,7 +78,7 @@ func (h *Handler) serve(route api.Route, answer handle) http.HandlerFunc {
 		h.run(c, answer)
 	}))
 	return func(w http.ResponseWriter, r *http.Request) {
-		c := &call{route: route, start: time.Now(), sent: sent{ResponseWriter: w}, conn: http.NewResponseController(w)}
+		c := &call{route: route, start: time.Now(), sent: sent{ResponseWriter: w}, conn: http.NewResponseController(w), gone: r.Context().Done()}
 		c.id = h.ids.of(r)
 		h.calls.Add(1)
 		defer h.calls.Done()

@@ -175,10 +175,15 @@ func (h *Handler) putTeamMemory(c *call) error {
 	if err != nil {
 		return err
 	}
+	return writeResult(c, query.repo, epoch, head)
+}
+
+// writeResult answers with what stands after a change.
+func writeResult(c *call, repo api.RepoSlug, epoch api.Epoch, head store.Head) error {
 	setHead(c, head)
 	return writeJSON(c, http.StatusOK, api.PushResult{
 		OrganizationID: c.caller.OrgUID,
-		Repo:           query.repo,
+		Repo:           repo,
 		Version:        head.Version,
 		Epoch:          epoch,
 		LastModified:   api.NewTime(head.LastModified),

@@ -38,6 +38,7 @@ import (
 
 	"github.com/teammem/teammem/api"
 	"github.com/teammem/teammem/server/auth"
+	"github.com/teammem/teammem/server/events"
 	"github.com/teammem/teammem/server/ledger"
 	"github.com/teammem/teammem/server/store"
 )
@@ -48,6 +49,9 @@ type Ledger interface {
 	View(ctx context.Context, caller ledger.Caller, repo api.RepoSlug, since api.Version) (ledger.View, error)
 	Bodies(ctx context.Context, caller ledger.Caller, rows []store.Row, fn func(row store.Row, content []byte) error) error
 	Push(ctx context.Context, caller ledger.Caller, repo api.RepoSlug, push api.Push, ifMatch api.Tags) (store.Head, error)
+	History(ctx context.Context, caller ledger.Caller, repo api.RepoSlug, key api.Key, before api.Version, limit int) ([]store.Past, error)
+	At(ctx context.Context, caller ledger.Caller, repo api.RepoSlug, key api.Key, version api.Version) (store.Past, []byte, error)
+	Restore(ctx context.Context, caller ledger.Caller, repo api.RepoSlug, ask api.Restore) (store.Head, error)
 }
 
 // Authenticator finds whom an Authorization header speaks for.
@@ -98,6 +102,7 @@ type Handler struct {
 	ledger Ledger
 	auth   Authenticator
 	db     Database
+	events *events.Hub
 	cfg    Config
 
 	router   chi.Router
@@ -110,8 +115,8 @@ type Handler struct {
 }
 
 // New builds the Handler. It refuses when [api.Routes] and the handlers here do
-// not fit each other.
-func New(log *slog.Logger, l Ledger, a Authenticator, db Database, cfg Config) (*Handler, error) {
+// not fit each other. The hub must run while streams are asked for.
+func New(log *slog.Logger, l Ledger, a Authenticator, db Database, hub *events.Hub, cfg Config) (*Handler, error) {
 	compress, err := gzhttp.NewWrapper(
 		gzhttp.CompressionLevel(gzip.BestSpeed),
 		gzhttp.ContentTypes([]string{typeJSON, typeYAML}),
@@ -124,6 +129,7 @@ func New(log *slog.Logger, l Ledger, a Authenticator, db Database, cfg Config) (
 		ledger:   l,
 		auth:     a,
 		db:       db,
+		events:   hub,
 		cfg:      cfg,
 		router:   chi.NewRouter(),
 		compress: compress,
@@ -157,6 +163,13 @@ func (h *Handler) handlers() map[string]handle {
 		"getTeamMemory": h.getTeamMemory,
 		"putTeamMemory": h.putTeamMemory,
 		"whoAmI":        h.whoAmI,
+		"liveEvents":    h.liveEvents,
+		"listEntries":   h.listEntries,
+		"getEntry":      h.getEntry,
+		"listHistory":   h.listHistory,
+		"listVersions":  h.listVersions,
+		"getDiff":       h.getDiff,
+		"restoreEntry":  h.restoreEntry,
 		"openAPI":       h.openAPI,
 		"wellKnown":     h.wellKnown,
 		"health":        h.health,
@@ -220,9 +233,10 @@ func (h *Handler) lost(c *call) error {
 }
 
 // enter admits a call, unless as many are under way as may be. leave gives the
-// place back. Probes always come in: an overloaded server is not a dead one.
+// place back. Probes always come in: an overloaded server is not a dead one. A
+// stream takes no place: it would hold it for hours and does nothing.
 func (h *Handler) enter(route api.Route) (leave func(), err error) {
-	if slices.Contains([]string{"health", "ready"}, route.Operation) {
+	if slices.Contains([]string{"health", "ready", "liveEvents"}, route.Operation) {
 		return func() {}, nil
 	}
 	select {

@@ -16,6 +16,7 @@ import (
 
 	"github.com/teammem/teammem/api"
 	"github.com/teammem/teammem/server/auth"
+	"github.com/teammem/teammem/server/events"
 	"github.com/teammem/teammem/server/ledger"
 	"github.com/teammem/teammem/server/store"
 	"github.com/teammem/teammem/server/store/memory"
@@ -50,7 +51,7 @@ func newBox(t *testing.T, change func(*Config), wrap func(store.Store) store.Sto
 	who := auth.New(log, b.db, time.Now)
 	t.Cleanup(who.Close)
 	var err error
-	b.handler, err = New(log, ledger.New(log, b.db, time.Now, cfg.Limits), who, b.db, cfg)
+	b.handler, err = New(log, ledger.New(log, b.db, time.Now, cfg.Limits, nil), who, b.db, events.New(time.Minute), cfg)
 	if err != nil {
 		t.Fatal(err)
 	}

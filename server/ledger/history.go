@@ -1,0 +1,94 @@
+package ledger
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/teammem/teammem/api"
+	"github.com/teammem/teammem/server/store"
+)
+
+// History lists the changes of a key, or of all keys when key is empty, newest
+// first, below version before (0: from the newest), of at most limit versions, none
+// of them split.
+func (l *Ledger) History(ctx context.Context, caller Caller, repo api.RepoSlug, key api.Key, before api.Version, limit int) ([]store.Past, error) {
+	if _, err := l.Head(ctx, caller, repo); err != nil {
+		return nil, err
+	}
+	past, err := l.store.History(ctx, caller.ref(repo), key, before, limit)
+	if err != nil {
+		return nil, l.explain(ctx, caller, repo, "read the history", err)
+	}
+	return past, nil
+}
+
+// At finds how an entry stood at a version: the last change of its key up to
+// then. version 0 means now. The error is [api.NotFound] when the key did not
+// exist yet.
+func (l *Ledger) At(ctx context.Context, caller Caller, repo api.RepoSlug, key api.Key, version api.Version) (store.Past, []byte, error) {
+	before := version + 1
+	if version <= 0 {
+		before = 0
+	}
+	past, err := l.History(ctx, caller, repo, key, before, 1)
+	if err != nil {
+		return store.Past{}, nil, err
+	}
+	if len(past) == 0 {
+		return store.Past{}, nil, noEntry(key, version)
+	}
+	if past[0].Deleted {
+		return past[0], nil, nil
+	}
+	var content []byte
+	err = l.Bodies(ctx, caller, []store.Row{{Key: key, Checksum: past[0].Checksum}}, func(_ store.Row, text []byte) error {
+		content = text
+		return nil
+	})
+	return past[0], content, err
+}
+
+func noEntry(key api.Key, version api.Version) *api.Error {
+	when := "there is no entry %q"
+	if version > 0 {
+		when = fmt.Sprintf("there was no entry %%q at version %d", version)
+	}
+	return &api.Error{
+		Code:    api.NotFound,
+		Message: fmt.Sprintf(when, key),
+		Details: api.Details{ErrorCode: api.ErrorCodeNoEntry, Key: key},
+	}
+}
+
+// Restore gives an entry the text it had at a version, or deletes it where it was
+// deleted then. It is a push like any other: a new version, under the same rules,
+// on the base that it names, or on whatever stands there now.
+func (l *Ledger) Restore(ctx context.Context, caller Caller, repo api.RepoSlug, ask api.Restore) (store.Head, error) {
+	past, content, err := l.At(ctx, caller, repo, ask.Key, ask.Version)
+	if err != nil {
+		return store.Head{}, err
+	}
+	base, err := l.restoreBase(ctx, caller, repo, ask)
+	if err != nil {
+		return store.Head{}, err
+	}
+	push := api.Push{BaseChecksums: map[api.Key]*api.Checksum{ask.Key: base}}
+	if past.Deleted {
+		push.Deletions = []api.Key{ask.Key}
+	} else {
+		push.Entries = map[api.Key]string{ask.Key: string(content)}
+	}
+	return l.Push(ctx, caller, repo, push, api.Tags{})
+}
+
+// restoreBase is the base to restore on: the caller's, or what stands now.
+func (l *Ledger) restoreBase(ctx context.Context, caller Caller, repo api.RepoSlug, ask api.Restore) (*api.Checksum, error) {
+	if ask.OnBase {
+		return ask.Base, nil
+	}
+	now, err := l.History(ctx, caller, repo, ask.Key, 0, 1)
+	if err != nil || len(now) == 0 || now[0].Deleted {
+		return nil, err
+	}
+	return &now[0].Checksum, nil
+}
