@@ -294,7 +294,7 @@ func TestHEADAnswersAsGETWithoutABody(t *testing.T) {
 		if route.Method != http.MethodGet {
 			continue
 		}
-		target := route.Pattern + "?repo=acme/widgets"
+		target, _ := exampleOf(route)
 		get := b.do(http.MethodGet, target, b.member, "")
 		head := b.do(http.MethodHead, target, b.member, "")
 		if get.Code != http.StatusOK || head.Code != get.Code {

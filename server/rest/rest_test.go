@@ -50,8 +50,13 @@ func newBox(t *testing.T, change func(*Config), wrap func(store.Store) store.Sto
 	log := slog.New(slog.NewJSONHandler(b.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	who := auth.New(log, b.db, time.Now)
 	t.Cleanup(who.Close)
+	hub := events.New(time.Minute)
+	listening, stop := context.WithCancel(context.Background())
+	var parts sync.WaitGroup
+	parts.Go(func() { hub.Run(listening) })
+	t.Cleanup(func() { stop(); parts.Wait() })
 	var err error
-	b.handler, err = New(log, ledger.New(log, b.db, time.Now, cfg.Limits, nil), who, b.db, events.New(time.Minute), cfg)
+	b.handler, err = New(log, ledger.New(log, b.db, time.Now, cfg.Limits, hub.Publish), who, b.db, hub, cfg)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -75,6 +80,21 @@ func (b *box) token(org, user string, role api.Role) string {
 		b.t.Fatal(err)
 	}
 	return secret
+}
+
+// exampleOf is a request of a route that is answered 200 on the repo of these
+// tests, which holds a.md with the text "a".
+func exampleOf(route api.Route) (target, body string) {
+	target = route.Pattern + "?repo=acme/widgets"
+	switch route.Operation {
+	case "getEntry", "getDiff":
+		target += "&key=a.md"
+	case "putTeamMemory":
+		body = `{"entries":{"a.md":"a"}}`
+	case "restoreEntry":
+		body = `{"key":"a.md","version":1}`
+	}
+	return target, body
 }
 
 const repoPath = api.PathTeamMemory + "?repo=acme/widgets"

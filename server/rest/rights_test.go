@@ -22,11 +22,8 @@ func TestRights(t *testing.T) {
 	}
 	for _, route := range api.Routes {
 		for role, token := range tokens {
-			body := ""
-			if route.Method == http.MethodPut {
-				body = `{"entries":{"a.md":"a"}}`
-			}
-			w := b.do(route.Method, route.Pattern+"?repo=acme/widgets", token, body)
+			target, body := exampleOf(route)
+			w := b.do(route.Method, target, token, body)
 			known := role != "" && role != "invalid"
 			switch {
 			case route.Right == api.Public || known && role.May(route.Right):
@@ -50,6 +47,13 @@ func TestWhoMayWhat(t *testing.T) {
 	want := map[string]string{
 		"getTeamMemory": "viewer member maintainer admin",
 		"putTeamMemory": "member maintainer admin",
+		"liveEvents":    "viewer member maintainer admin",
+		"listEntries":   "viewer member maintainer admin",
+		"getEntry":      "viewer member maintainer admin",
+		"listHistory":   "viewer member maintainer admin",
+		"listVersions":  "viewer member maintainer admin",
+		"getDiff":       "viewer member maintainer admin",
+		"restoreEntry":  "member maintainer admin",
 		"whoAmI":        "viewer member maintainer admin",
 		"openAPI":       "everyone",
 		"wellKnown":     "everyone",
