@@ -8,30 +8,30 @@ import (
 	"strings"
 )
 
-// UsualServer makes a server the one that commands use when none is named, unless
-// the settings file names one already. It reports whether the server is the usual
-// one now. What a person wrote into the file stays as it is; the line is added at
-// its end.
-func (p Paths) UsualServer(server string) (usual bool, err error) {
+// Remember makes a value the one that commands use when nobody names another,
+// unless the settings file names one already. It reports whether the value is the
+// usual one now. What a person wrote into the file stays as it is; the line is
+// added at its end.
+func (p Paths) Remember(name Name, value string) (usual bool, err error) {
 	file, err := p.ReadFile()
 	if err != nil {
 		return false, err
 	}
-	if line, ok := file.Lines[Server]; ok {
-		return line.Value == server, nil
+	if line, ok := file.Lines[name]; ok {
+		return line.Value == value, nil
 	}
 	if p.Config == "" {
 		return false, ErrNoPlace
 	}
-	if strings.ContainsAny(server, "'\n") {
-		return false, fmt.Errorf("the address %q cannot stand in the settings file", server)
+	if strings.ContainsAny(value, "'\n") {
+		return false, fmt.Errorf("%s %q cannot stand in the settings file", name, value)
 	}
 	path := filepath.Join(p.Config, fileName)
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR|os.O_APPEND, 0o600)
 	if err != nil {
 		return false, fmt.Errorf("write settings: %w", err)
 	}
-	_, err = f.WriteString(lineBreak(f) + string(Server) + ": '" + server + "'\n")
+	_, err = f.WriteString(lineBreak(f) + string(name) + ": '" + value + "'\n")
 	if err := errors.Join(err, f.Sync(), f.Close()); err != nil {
 		return false, fmt.Errorf("write settings: %w", err)
 	}

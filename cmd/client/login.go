@@ -17,7 +17,8 @@ func (a *app) loginCommand() *cobra.Command {
 		Short:   "Save a token for a server",
 		GroupID: groupLogin,
 		Long: `Login checks a token with the server and saves it, for this server alone, in a
-file that only you can read. The first server becomes the usual one.
+file that only you can read. The first server becomes the usual one, with the --ca
+that it needs.
 
 ` + exitHelp,
 		Example: `  client login --server https://memory.acme.example --token-file token
@@ -55,9 +56,15 @@ func (a *app) login(cmd *cobra.Command, fromStdin bool) error {
 	if err := t.paths.SaveToken(t.origin, token); err != nil {
 		return err
 	}
-	usual, err := t.paths.UsualServer(t.server)
+	usual, err := t.paths.Remember(config.Server, t.server)
 	if err != nil {
 		return err
+	}
+	if ca := t.settings.Text(config.CA); ca != "" && usual {
+		// Without it the server that was just logged in to could not be reached.
+		if _, err := t.paths.Remember(config.CA, ca); err != nil {
+			return err
+		}
 	}
 	if a.json {
 		a.term.Value(struct {
