@@ -75,7 +75,6 @@ func (a *app) exit(err error) exitCode {
 		usage       *usageError
 		stands      *standing
 		unreachable *remote.Unreachable
-		mismatch    *client.MismatchError
 	)
 	switch code := api.CodeOf(err); {
 	case err == nil:
@@ -84,14 +83,18 @@ func (a *app) exit(err error) exitCode {
 		return stands.code
 	case errors.As(err, &usage):
 		return exitUsage
-	case errors.As(err, &unreachable):
+	case errors.As(err, &unreachable), isGatewayError(err):
 		return exitUnreachable
 	case errors.Is(err, config.ErrNoToken), code == api.Authentication, code == api.Permission:
 		return exitNotAllowed
-	case errors.As(err, &mismatch):
-		return exitFailed
 	}
 	return exitFailed
+}
+
+// isGatewayError knows a proxy that says that it does not reach the server.
+func isGatewayError(err error) bool {
+	e, ok := api.AsError(err)
+	return ok && e.Foreign && e.Code == api.Overloaded
 }
 
 // report tells a person, or a program, of an error and of what to do about it.

@@ -1,11 +1,10 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io/fs"
 	"time"
-
-	"errors"
 
 	"github.com/spf13/cobra"
 
