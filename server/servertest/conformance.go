@@ -76,6 +76,8 @@ func Conformance(t *testing.T, target Target) {
 		{"delta", deltaCases},
 		{"times", timeCases},
 		{"rights", rightsCases},
+		{"history", historyCases},
+		{"live", liveCases},
 	}
 	for _, group := range groups {
 		t.Run(group.name, func(t *testing.T) {
