@@ -96,14 +96,20 @@ func (a Action) String() string {
 // again comes to an end.
 func Plan(in Input) []Action {
 	p := planner{Input: in}
-	keys := make(map[api.Key]struct{}, len(in.Local)+len(in.Remote))
-	for _, m := range []map[api.Key]api.Checksum{in.Base, in.Remote, in.Deleted} {
-		for key := range m {
+	keys := map[api.Key]struct{}{}
+	for key, local := range in.Local {
+		// Where all three hold the same, which is most keys of most rounds, there is
+		// nothing to decide.
+		if local.Blocked || local.Checksum == "" || local.Checksum != in.Base[key] || local.Checksum != in.Remote[key] {
 			keys[key] = struct{}{}
 		}
 	}
-	for key := range in.Local {
-		keys[key] = struct{}{}
+	for _, m := range []map[api.Key]api.Checksum{in.Base, in.Remote, in.Deleted} {
+		for key := range m {
+			if _, seen := in.Local[key]; !seen {
+				keys[key] = struct{}{}
+			}
+		}
 	}
 	var plan []Action
 	for _, key := range slices.Sorted(maps.Keys(keys)) {

@@ -237,8 +237,11 @@ func (s *Syncer) attempt(ctx context.Context, mode Mode, report *Report) error {
 		if err := s.pull(ctx, plan, here, there, report); err != nil {
 			return err
 		}
-		// What was pulled and merged is on disk now; the rest is to be pushed.
-		plan = Plan(s.input(here, there))
+		// What was pulled and merged is on disk now; the rest is to be pushed. Where
+		// there was nothing to do, there still is not.
+		if len(plan) > 0 {
+			plan = Plan(s.input(here, there))
+		}
 	}
 	if s.opts.NoPush {
 		return nil

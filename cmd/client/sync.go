@@ -6,10 +6,12 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/teammem/teammem/api"
 	"github.com/teammem/teammem/api/scan"
 	"github.com/teammem/teammem/client"
 	"github.com/teammem/teammem/client/config"
@@ -110,11 +112,7 @@ func (a *app) open(ctx context.Context, args []string, change func(*client.Confi
 		return t, nil, err
 	}
 	cfg.Progress = a.newProgress().step
-	scanner, err := scan.New(scan.Options{})
-	if err != nil {
-		return t, nil, err
-	}
-	session, err := client.Open(ctx, a.logger(), cfg, scanner, time.Now, tell)
+	session, err := client.Open(ctx, a.logger(), cfg, newScanner(), time.Now, tell)
 	if err != nil {
 		return t, nil, err
 	}
@@ -124,6 +122,25 @@ func (a *app) open(ctx context.Context, args []string, change func(*client.Confi
 		}
 	}
 	return t, session, nil
+}
+
+// scanner reads its rules when the first file is to be scanned: that takes longer
+// than asking a server at hand, and a round in which nothing has changed needs none.
+type scanner struct {
+	rules func() (*scan.Scanner, error)
+}
+
+func newScanner() scanner {
+	return scanner{sync.OnceValues(func() (*scan.Scanner, error) { return scan.New(scan.Options{}) })}
+}
+
+// Scan finds what must not leave, see [scan.Scanner.Scan].
+func (s scanner) Scan(key api.Key, content []byte) ([]scan.Finding, error) {
+	rules, err := s.rules()
+	if err != nil {
+		return nil, err
+	}
+	return rules.Scan(key, content)
 }
 
 // mayJoin checks that the directory is this project's, and asks before a second
