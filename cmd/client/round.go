@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime/debug"
 
 	"github.com/teammem/teammem/api"
 	"github.com/teammem/teammem/client"
@@ -79,8 +80,22 @@ type jsonAction struct {
 	Why  string      `json:"why,omitempty"`
 }
 
+// uncollected is up to how much memory one round leaves its garbage where it lies:
+// it is over before collecting pays, and would spend a fifth of its time on that.
+const uncollected = 256 << 20
+
+// collectLate is in force until the function it gives is called.
+func collectLate() (restore func()) {
+	percent, limit := debug.SetGCPercent(-1), debug.SetMemoryLimit(uncollected)
+	return func() {
+		debug.SetGCPercent(percent)
+		debug.SetMemoryLimit(limit)
+	}
+}
+
 // oneRound runs one round and tells all that came of it.
 func (a *app) oneRound(ctx context.Context, args []string, change func(*client.Config)) error {
+	defer collectLate()()
 	var events []jsonEvent
 	tell := a.tell
 	if a.json {
