@@ -18,14 +18,11 @@ import (
 	"github.com/teammem/teammem/api"
 )
 
-// The bare handler's two reads, each one statement. The parameters are written as
-// both databases understand them.
-const (
-	bareHead  = `SELECT version, checksum FROM repos WHERE org_id = $1 AND slug = $2`
-	bareEntry = `SELECT r.version, r.checksum, r.last_modified, s.epoch, o.uid, e.key, e.checksum
+// bareEntries is the bare handler's one read for hashes. The parameters are written
+// as both databases understand them. For the head it makes the product's own read.
+const bareEntries = `SELECT r.version, r.checksum, r.last_modified, s.epoch, o.uid, e.key, e.checksum
 FROM repos r JOIN organizations o ON o.id = r.org_id JOIN server s ON s.id = 1 JOIN entries e ON e.repo_id = r.id
 WHERE r.org_id = $1 AND r.slug = $2 ORDER BY e.key`
-)
 
 // bareRow is a row of either database.
 type bareRow interface{ Scan(into ...any) error }
@@ -144,15 +141,20 @@ func openBareFile(dsn string, org int64) (*bareFile, error) {
 	db.SetMaxOpenConns(4)
 	db.SetMaxIdleConns(4)
 	s := &bareFile{org: org}
-	if s.heads, err = db.Prepare(bareHead); err != nil {
+	own, err := readStatements("sqlite")
+	if err != nil {
 		return nil, err
 	}
-	s.entryRows, err = db.Prepare(bareEntry)
+	if s.heads, err = db.Prepare(own["selectHead"]); err != nil {
+		return nil, err
+	}
+	s.entryRows, err = db.Prepare(bareEntries)
 	return s, err
 }
 
 func (s *bareFile) head(ctx context.Context, slug string) (version int64, checksum []byte, err error) {
-	err = s.heads.QueryRowContext(ctx, s.org, slug).Scan(&version, &checksum)
+	var id, entries, bytes, modified int64
+	err = s.heads.QueryRowContext(ctx, s.org, slug).Scan(&id, &version, &checksum, &entries, &bytes, &modified)
 	return version, checksum, err
 }
 
@@ -177,8 +179,9 @@ func (s *bareFile) modified() (into any, value func() time.Time) {
 
 // barePool reads Postgres through pgx, which prepares what it is asked often.
 type barePool struct {
-	org  int64
-	pool *pgxpool.Pool
+	org        int64
+	pool       *pgxpool.Pool
+	selectHead string
 }
 
 func openBarePool(dsn string, org int64) (*barePool, error) {
@@ -187,17 +190,23 @@ func openBarePool(dsn string, org int64) (*barePool, error) {
 		return nil, err
 	}
 	config.MaxConns = 24 // as many as the product's
+	own, err := readStatements("postgres")
+	if err != nil {
+		return nil, err
+	}
 	pool, err := pgxpool.NewWithConfig(context.Background(), config)
-	return &barePool{org: org, pool: pool}, err
+	return &barePool{org: org, pool: pool, selectHead: own["selectHead"]}, err
 }
 
 func (s *barePool) head(ctx context.Context, slug string) (version int64, checksum []byte, err error) {
-	err = s.pool.QueryRow(ctx, bareHead, s.org, slug).Scan(&version, &checksum)
+	var id, entries, bytes int64
+	var modified time.Time
+	err = s.pool.QueryRow(ctx, s.selectHead, s.org, slug).Scan(&id, &version, &checksum, &entries, &bytes, &modified)
 	return version, checksum, err
 }
 
 func (s *barePool) entries(ctx context.Context, slug string, row func(bareRow) error) error {
-	rows, err := s.pool.Query(ctx, bareEntry, s.org, slug)
+	rows, err := s.pool.Query(ctx, bareEntries, s.org, slug)
 	if err != nil {
 		return err
 	}
