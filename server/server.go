@@ -114,7 +114,7 @@ func New(ctx context.Context, log *slog.Logger, cfg Config, now func() time.Time
 	}
 	s.auth = auth.New(log, s.store, now)
 	s.events = events.New(cfg.Heartbeat)
-	rules := ledger.New(log, s.store, now, cfg.HTTP.Limits, s.events.Publish)
+	rules := ledger.New(log, s.store, now, cfg.HTTP.Limits, s.announce)
 	if s.rest, err = rest.New(log, rules, s.auth, s.store, s.events, cfg.HTTP); err != nil {
 		return nil, err
 	}
@@ -191,6 +191,12 @@ func (s *Server) Run(ctx context.Context) error {
 	live, quiet := context.WithCancel(context.Background())
 	var streams sync.WaitGroup
 	streams.Go(func() { s.events.Run(live) })
+	// The others are told of the last PUT too, so this ends after it.
+	exchange, silence := context.WithCancel(context.Background())
+	var others sync.WaitGroup
+	others.Go(func() { s.hearOthers(exchange) })
+	defer others.Wait()
+	defer silence()
 	// Streams end first: their handlers are requests under way as well.
 	s.endStreams = func() { quiet(); streams.Wait() }
 	defer s.endStreams()

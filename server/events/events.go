@@ -17,6 +17,8 @@ package events
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -34,10 +36,10 @@ type Event struct {
 	Checksum     api.Checksum
 }
 
-// topic is what a listener may listen to.
-type topic struct {
-	organization string
-	repo         api.RepoSlug
+// Topic is what a listener may listen to.
+type Topic struct {
+	Organization string // its public id
+	Repo         api.RepoSlug
 }
 
 // Sink is where a listener's frames go.
@@ -52,7 +54,7 @@ type Sink interface {
 type Listener struct {
 	sink    Sink
 	epoch   api.Epoch
-	topics  []topic
+	topics  []Topic
 	told    []api.Version // by topic
 	allowed func() bool
 }
@@ -65,11 +67,12 @@ type Hub struct {
 
 	join  chan *Listener
 	leave chan *Listener
+	asked chan chan<- []Topic
 	wake  chan struct{}
 	done  chan struct{}
 
 	mu      sync.Mutex
-	pending map[topic]Event
+	pending map[Topic]Event
 	direct  []direct
 }
 
@@ -83,9 +86,9 @@ type direct struct {
 func New(heartbeat time.Duration) *Hub {
 	return &Hub{
 		heartbeat: heartbeat,
-		join:      make(chan *Listener), leave: make(chan *Listener),
+		join:      make(chan *Listener), leave: make(chan *Listener), asked: make(chan chan<- []Topic),
 		wake: make(chan struct{}, 1), done: make(chan struct{}),
-		pending: map[topic]Event{},
+		pending: map[Topic]Event{},
 	}
 }
 
@@ -97,7 +100,7 @@ func (h *Hub) Dropped() int64 { return h.dropped.Load() }
 
 // Publish tells that a repo has changed. It never waits.
 func (h *Hub) Publish(e Event) {
-	at := topic{e.Organization, e.Repo}
+	at := Topic{e.Organization, e.Repo}
 	h.mu.Lock()
 	if h.pending[at].Version < e.Version {
 		h.pending[at] = e
@@ -138,7 +141,7 @@ type Stream struct {
 func (h *Hub) Join(ctx context.Context, s Stream) (l *Listener, ok bool) {
 	l = &Listener{sink: s.Sink, epoch: s.Epoch, allowed: s.Allowed, told: make([]api.Version, len(s.Repos))}
 	for _, repo := range s.Repos {
-		l.topics = append(l.topics, topic{s.Organization, repo})
+		l.topics = append(l.topics, Topic{s.Organization, repo})
 	}
 	l.resume(s.LastID)
 	select {
@@ -159,10 +162,23 @@ func (h *Hub) Leave(l *Listener) {
 	}
 }
 
+// Topics are what the open streams listen to, in no order: what is to be looked at
+// anew when word of changes may have been lost on the way here.
+func (h *Hub) Topics(ctx context.Context) []Topic {
+	answer := make(chan []Topic, 1)
+	select {
+	case h.asked <- answer:
+		return <-answer
+	case <-h.done:
+	case <-ctx.Done():
+	}
+	return nil
+}
+
 // Run fans out until ctx ends, and then ends every stream.
 func (h *Hub) Run(ctx context.Context) {
 	listeners := map[*Listener]struct{}{}
-	byTopic := map[topic]map[*Listener]struct{}{}
+	byTopic := map[Topic]map[*Listener]struct{}{}
 	drop := func(l *Listener) {
 		if _, ok := listeners[l]; !ok {
 			return
@@ -203,6 +219,8 @@ func (h *Hub) Run(ctx context.Context) {
 			h.count.Add(1)
 		case l := <-h.leave:
 			drop(l)
+		case answer := <-h.asked:
+			answer <- slices.Collect(maps.Keys(byTopic))
 		case <-h.wake:
 			changes, told := h.take()
 			for at, event := range changes {
@@ -232,11 +250,11 @@ func (h *Hub) Run(ctx context.Context) {
 	}
 }
 
-func (h *Hub) take() (map[topic]Event, []direct) {
+func (h *Hub) take() (map[Topic]Event, []direct) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	changes, told := h.pending, h.direct
-	h.pending, h.direct = map[topic]Event{}, nil
+	h.pending, h.direct = map[Topic]Event{}, nil
 	return changes, told
 }
 
@@ -245,7 +263,7 @@ var heartbeatFrame = []byte(":\n\n")
 // frame is the event as this listener is told it, or nil for what it knows.
 func (l *Listener) frame(e Event) []byte {
 	for i, t := range l.topics {
-		if t != (topic{e.Organization, e.Repo}) {
+		if t != (Topic{e.Organization, e.Repo}) {
 			continue
 		}
 		if e.Version <= l.told[i] {

@@ -154,6 +154,19 @@ func TestResume(t *testing.T) {
 	}
 }
 
+// What nobody listens to any more is not looked at anew.
+func TestTopics(t *testing.T) {
+	inBubble(t, func(t *testing.T, h *Hub) {
+		gone := join(t, h, Stream{Organization: "a", Repos: []api.RepoSlug{"acme/gone"}, Sink: &page{}})
+		join(t, h, Stream{Organization: "a", Repos: []api.RepoSlug{widgets}, Sink: &page{}})
+		join(t, h, Stream{Organization: "a", Repos: []api.RepoSlug{widgets}, Sink: &page{}})
+		h.Leave(gone)
+		if got := h.Topics(t.Context()); len(got) != 1 || got[0] != (Topic{"a", widgets}) {
+			t.Errorf("listened to is %v", got)
+		}
+	})
+}
+
 func TestTheEndClosesAll(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := New(time.Minute)
@@ -164,6 +177,9 @@ func TestTheEndClosesAll(t *testing.T) {
 		stop()
 		synctest.Wait()
 		h.Leave(l)
+		if topics := h.Topics(t.Context()); topics != nil {
+			t.Errorf("an ended hub has %v", topics)
+		}
 		if _, ok := h.Join(t.Context(), Stream{Sink: &page{}}); ok || p.closed != 1 {
 			t.Errorf("joined an ended hub, or closed %d times", p.closed)
 		}

@@ -108,6 +108,29 @@ type Store interface {
 	Close() error
 }
 
+// Announcer is what a store has in addition where several servers may share its
+// database: a way to tell one another of changes. It carries word of a change, not
+// the change; what is lost on the way is made up for by missed.
+type Announcer interface {
+	// Announce queues word of a change that is committed. It never waits, and of
+	// several changes of one repo only the newest is sent.
+	Announce(Announcement)
+	// Exchange sends what is queued, and calls heard for what any server
+	// announces, this one included, until ctx ends; what is queued then is still
+	// sent, within a bound. It calls missed whenever word may have been lost: at
+	// its start and after every loss of a connection. Both are called by one
+	// goroutine, one at a time.
+	Exchange(ctx context.Context, heard func(Announcement), missed func(context.Context))
+}
+
+// Announcement says that a repo has reached a version.
+type Announcement struct {
+	OrgUID   string       `json:"o"`
+	Slug     api.RepoSlug `json:"r"`
+	Version  api.Version  `json:"v"`
+	Checksum api.Checksum `json:"c"`
+}
+
 // RepoRef names a repo within an organization.
 type RepoRef struct {
 	Org  OrgID

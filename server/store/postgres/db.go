@@ -13,6 +13,11 @@
 // one transaction, and no method holds two connections. Whoever waits, for a
 // connection or for a lock, waits for a bounded time and gets store.ErrBusy.
 //
+// The one exception is [DB.Exchange], by which servers on one database tell each
+// other of changes: it listens on a session of its own, outside the pool. A
+// pooler in transaction mode takes that session away; Exchange notices, and goes
+// on by looking every few seconds.
+//
 // The statements stand as constants beside the noun they concern.
 package postgres
 
@@ -24,6 +29,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/teammem/teammem/server/store"
@@ -46,9 +52,13 @@ type DB struct {
 	epoch       store.EpochCache
 	acquireWait time.Duration
 	lockWait    time.Duration
+	queue       *queue // of announcements
 }
 
-var _ store.Store = (*DB)(nil)
+var (
+	_ store.Store     = (*DB)(nil)
+	_ store.Announcer = (*DB)(nil)
+)
 
 // Open connects to the database that dsn names (a postgres:// address or
 // key=value pairs; parameters as pgxpool reads them) and checks that its schema
@@ -62,7 +72,7 @@ func Open(ctx context.Context, log *slog.Logger, dsn string) (*DB, error) {
 	if err != nil {
 		return nil, fmt.Errorf("opening the pool: %w", err)
 	}
-	db := &DB{log: log, pool: pool, acquireWait: defaultAcquireWait, lockWait: defaultLockWait}
+	db := &DB{log: log, pool: pool, acquireWait: defaultAcquireWait, lockWait: defaultLockWait, queue: newQueue()}
 	if err := db.check(ctx); err != nil {
 		pool.Close()
 		return nil, err
@@ -82,6 +92,9 @@ func parse(dsn string) (*pgxpool.Config, error) {
 	if config.ConnConfig.ConnectTimeout == 0 {
 		config.ConnConfig.ConnectTimeout = defaultConnectWait
 	}
+	// Behind a pooler a connection of the pool may be given what another one
+	// listens to; nobody would ever fetch it.
+	config.ConnConfig.OnNotification = func(*pgconn.PgConn, *pgconn.Notification) {}
 	return config, nil
 }
 

@@ -27,6 +27,7 @@ type Server struct {
 	Address string // of its database "postgres", as its superuser
 	Dir     string // its files: data, log
 
+	kind  kind
 	bin   string
 	alive io.Closer // the watcher ends the server when this closes
 }
@@ -48,14 +49,14 @@ func start(bin string, k kind) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{Dir: dir, bin: bin}
+	s := &Server{Dir: dir, kind: k, bin: bin}
 	if err := s.prepare(); err != nil {
 		return nil, errors.Join(err, os.RemoveAll(dir))
 	}
 	if err := s.watch(); err != nil {
 		return nil, errors.Join(err, os.RemoveAll(dir))
 	}
-	if err := s.launch(k); err != nil {
+	if err := s.launch(); err != nil {
 		log, _ := os.ReadFile(s.file("log"))
 		return nil, errors.Join(err, fmt.Errorf("its log: %s", log), s.alive.Close())
 	}
@@ -73,23 +74,26 @@ func (s *Server) prepare() error {
 
 // launch starts the server on a free port. The port may be taken between asking
 // for it and using it, so there is more than one try.
-func (s *Server) launch(k kind) (err error) {
+func (s *Server) launch() (err error) {
 	for range 3 {
 		var port int
 		if port, err = freePort(); err != nil {
 			return err
 		}
-		options := fmt.Sprintf("-p %d -c listen_addresses=127.0.0.1 -c unix_socket_directories= -c max_connections=200", port)
-		if !k.durable {
-			options += " -c fsync=off -c synchronous_commit=off -c full_page_writes=off"
-		}
-		err = run(s.command("pg_ctl", "-D", s.file("data"), "-w", "-t", "30", "-l", s.file("log"), "-o", options, "start"))
-		if err == nil {
+		if err = s.launchAt(port); err == nil {
 			s.Address = fmt.Sprintf("postgres://postgres@127.0.0.1:%d/postgres?sslmode=disable", port)
 			return nil
 		}
 	}
 	return err
+}
+
+func (s *Server) launchAt(port int) error {
+	options := fmt.Sprintf("-p %d -c listen_addresses=127.0.0.1 -c unix_socket_directories= -c max_connections=200", port)
+	if !s.kind.durable {
+		options += " -c fsync=off -c synchronous_commit=off -c full_page_writes=off"
+	}
+	return run(s.command("pg_ctl", "-D", s.file("data"), "-w", "-t", "30", "-l", s.file("log"), "-o", options, "start"))
 }
 
 // watch starts a shell that waits for its input to end, which it does with this

@@ -1,0 +1,63 @@
+package server
+
+import (
+	"context"
+	"time"
+
+	"github.com/teammem/teammem/server/events"
+	"github.com/teammem/teammem/server/store"
+)
+
+// lookTime bounds one look at all repos that somebody listens to.
+const lookTime = 30 * time.Second
+
+// announce tells the streams of this server that a repo has changed and, where
+// others may share the database, those.
+func (s *Server) announce(e events.Event) {
+	s.events.Publish(e)
+	if others, ok := s.store.(store.Announcer); ok {
+		others.Announce(store.Announcement{OrgUID: e.Organization, Slug: e.Repo, Version: e.Version, Checksum: e.Checksum})
+	}
+}
+
+// hearOthers passes on what other servers on this database announce, until ctx
+// ends. On a store that cannot be shared there is nothing to hear.
+func (s *Server) hearOthers(ctx context.Context) {
+	others, ok := s.store.(store.Announcer)
+	if !ok {
+		return
+	}
+	others.Exchange(ctx, func(a store.Announcement) {
+		s.events.Publish(events.Event{Organization: a.OrgUID, Repo: a.Slug, Version: a.Version, Checksum: a.Checksum})
+	}, s.look)
+}
+
+// look reads anew what every repo is at that somebody listens to. The hub tells
+// only what is news to a listener.
+func (s *Server) look(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, lookTime)
+	defer cancel()
+	topics := s.events.Topics(ctx)
+	if len(topics) == 0 {
+		return
+	}
+	orgs, err := s.store.Organizations(ctx)
+	if err != nil {
+		s.log.Warn("changes on other servers may be told late", "error", err)
+		return
+	}
+	ids := map[string]store.OrgID{}
+	for _, org := range orgs {
+		ids[org.UID] = org.ID
+	}
+	for _, topic := range topics {
+		head, err := s.store.Head(ctx, store.RepoRef{Org: ids[topic.Organization], Slug: topic.Repo})
+		if err != nil {
+			s.log.Warn("changes on other servers may be told late", "error", err)
+			return
+		}
+		if head.Version > 0 {
+			s.events.Publish(events.Event{Organization: topic.Organization, Repo: topic.Repo, Version: head.Version, Checksum: head.Checksum})
+		}
+	}
+}
