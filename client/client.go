@@ -68,6 +68,7 @@ type Session struct {
 	remote  *remote.Client
 	syncer  *syncer.Syncer
 	who     api.WhoAmI
+	pulse   state.Pulse
 	made    bool // the directory was made by this start
 	joined  bool // the directory was bound to the repo by this start
 	offline bool
@@ -107,6 +108,7 @@ func Open(ctx context.Context, log *slog.Logger, cfg Config, scanner syncer.Scan
 	} else if err != nil {
 		return nil, err
 	}
+	s.pulse = s.store.LastPulse()
 	if s.remote, err = remote.New(cfg.Remote); err != nil {
 		return nil, err
 	}
@@ -285,6 +287,13 @@ func (s *Session) Once(ctx context.Context) (*syncer.Report, error) {
 		var again *syncer.Report
 		again, err = s.syncer.Round(ctx, syncer.Both)
 		report.Add(again)
+	}
+	switch kind := troubleOf(err); {
+	case ctx.Err() != nil:
+	case kind == "":
+		s.wentWell(report, false)
+	default:
+		s.wentBadly(kind, err.Error(), "")
 	}
 	return report, err
 }

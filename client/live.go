@@ -8,6 +8,7 @@ import (
 
 	"github.com/teammem/teammem/api"
 	"github.com/teammem/teammem/client/remote"
+	"github.com/teammem/teammem/client/state"
 )
 
 const (
@@ -31,46 +32,63 @@ type signal struct {
 }
 
 // listen keeps a live stream open until ctx ends and sends what it hears to the
-// loop. It never gives up: without a stream the loop polls.
+// loop. It never gives up: without a stream the loop polls. A token that was
+// refused is not shown again.
 func (s *Session) listen(ctx context.Context, signals chan<- signal) {
-	say := func(sig signal) bool {
-		select {
-		case signals <- sig:
-			return true
-		case <-ctx.Done():
-			return false
-		}
-	}
-	lastID, pause := "", firstStreamPause
+	lastID, pause, refused := "", firstStreamPause, ""
 	for ctx.Err() == nil {
+		token := s.cfg.Remote.Token()
+		if token == "" || token == refused {
+			rest(ctx, s.cfg.Poll)
+			continue
+		}
 		stream, err := s.remote.Listen(ctx, s.cfg.Repo, lastID)
 		if err == nil {
 			pause = firstStreamPause
-			if !say(signal{live: true}) {
-				_ = stream.Close()
-				return
-			}
-			for err == nil {
-				var change api.Change
-				if change, err = stream.Next(); err == nil && !say(signal{live: true, change: change}) {
-					break
-				}
-			}
-			lastID = stream.LastID()
-			_ = stream.Close()
-			if !say(signal{}) {
-				return
-			}
+			lastID, err = hear(ctx, stream, signals)
 		}
 		wait := rand.N(pause)
-		if noStreamsHere(err) {
+		pause = min(2*pause, longestStreamPause)
+		switch {
+		case troubleOf(err) == state.SignIn:
+			refused = token
+			continue
+		case noStreamsHere(err):
 			wait = strangerPause
 		}
-		pause = min(2*pause, longestStreamPause)
+		rest(ctx, wait)
+	}
+}
+
+// hear passes on what an open stream says until it ends, and gives the id that the
+// next one continues from.
+func hear(ctx context.Context, stream *remote.Stream, signals chan<- signal) (lastID string, err error) {
+	say := func(sig signal) error {
 		select {
-		case <-time.After(wait):
+		case signals <- sig:
+			return nil
 		case <-ctx.Done():
+			return ctx.Err()
 		}
+	}
+	err = say(signal{live: true})
+	for err == nil {
+		var change api.Change
+		if change, err = stream.Next(); err == nil {
+			err = say(signal{live: true, change: change})
+		}
+	}
+	_ = stream.Close()
+	if ended := say(signal{}); ended != nil {
+		err = ended
+	}
+	return stream.LastID(), err
+}
+
+func rest(ctx context.Context, wait time.Duration) {
+	select {
+	case <-time.After(wait):
+	case <-ctx.Done():
 	}
 }
 

@@ -10,7 +10,7 @@ import (
 
 	"github.com/teammem/teammem/api"
 	"github.com/teammem/teammem/client/memdir"
-	"github.com/teammem/teammem/client/remote"
+	"github.com/teammem/teammem/client/state"
 	"github.com/teammem/teammem/client/syncer"
 	"github.com/teammem/teammem/client/watch"
 )
@@ -97,7 +97,7 @@ func (l *loop) heard(sig signal) (ask bool) {
 type loop struct {
 	*Session
 	live     bool          // a live stream is open
-	away     bool          // the server could not be reached the last time
+	away     state.Trouble // what the last try met that may pass by itself
 	pause    time.Duration // until the next try, while it is away
 	denied   string        // the token that was refused; nothing is asked with it again
 	barred   string        // the token that may not push
@@ -112,7 +112,7 @@ func (l *loop) next() time.Duration {
 	switch {
 	case l.again:
 		return againPause
-	case l.away:
+	case l.away != "":
 		wait := l.pause/2 + rand.N(l.pause/2+1)
 		l.pause = min(2*l.pause, longestPause)
 		return wait
@@ -133,12 +133,14 @@ func (l *loop) round(ctx context.Context, mode syncer.Mode) {
 		return // waits for a new login
 	}
 	if l.denied != "" || l.barred != "" && l.barred != token {
+		// A new login may do what the old one might not.
 		l.syncer.ForgiveAll()
+		l.denied, l.barred = "", ""
+		mode = syncer.Both
 	}
-	l.denied = ""
-	l.syncer.SetPush(!l.cfg.NoPush && (l.barred == "" || l.barred != token))
+	l.syncer.SetPush(!l.cfg.NoPush && l.barred == "")
 	l.refreshLimits(ctx)
-	if l.away || l.again || l.halted != "" {
+	if l.away != "" || l.again || l.halted != "" {
 		mode = syncer.Both
 	}
 	l.again = false
@@ -151,29 +153,37 @@ func (l *loop) round(ctx context.Context, mode syncer.Mode) {
 }
 
 func (l *loop) judge(report *syncer.Report, err error, token string) {
-	var unreachable *remote.Unreachable
 	var halt *syncer.Halt
-	var stranger *remote.Stranger
-	switch code := api.CodeOf(err); {
-	case err == nil:
+	switch kind := troubleOf(err); kind {
+	case "":
 		l.well(report)
-	case errors.As(err, &unreachable), errors.As(err, &stranger), code.Temporary() && isAnswer(err):
-		l.gone(err)
-	case errors.As(err, &halt):
+	case state.Halted:
 		l.lost = errors.Is(err, memdir.ErrGone) || errors.Is(err, memdir.ErrReplaced)
-		if l.halted != halt.Why {
+		if errors.As(err, &halt) && l.halted != halt.Why {
 			l.halted = halt.Why
-			l.tell(syncer.Event{Kind: syncer.EventHalted, Text: halt.Why, Hint: halt.Hint})
+			l.fell(kind, syncer.Event{Kind: syncer.EventHalted, Text: halt.Why, Hint: halt.Hint})
 		}
-	case code == api.Authentication:
+	case state.SignIn:
 		l.denied = token
-		l.tell(syncer.Event{Kind: syncer.EventSignIn, Text: "the server does not accept the token: " + err.Error(), Hint: "client login; edits wait here until then"})
-	case code == api.Permission:
+		l.fell(kind, syncer.Event{
+			Kind: syncer.EventSignIn, Text: "the server does not accept the token: " + err.Error(),
+			Hint: "client login; edits wait here until then",
+		})
+	case state.Barred:
 		l.barred = token
-		l.tell(syncer.Event{Kind: syncer.EventSignIn, Text: "this token may not push: " + err.Error(), Hint: "ask an administrator for the role member; changes of others still arrive"})
+		l.fell(kind, syncer.Event{
+			Kind: syncer.EventSignIn, Text: "this token may not push: " + err.Error(),
+			Hint: "ask an administrator for the role member; changes of others still arrive",
+		})
 	default:
-		l.gone(err)
+		l.gone(kind, err)
 	}
+}
+
+// fell tells of a fault, and leaves word of it.
+func (l *loop) fell(kind state.Trouble, e syncer.Event) {
+	l.tell(e)
+	l.wentBadly(kind, e.Text, e.Hint)
 }
 
 // reopen opens the directory anew after it was away: what came back by a mount or
@@ -202,28 +212,33 @@ func (l *loop) reopen() {
 	l.syncer.SetDirectory(dir)
 }
 
-func isAnswer(err error) bool {
-	_, ok := api.AsError(err)
-	return ok
-}
-
 func (l *loop) well(report *syncer.Report) {
-	if l.away {
-		l.away, l.pause = false, firstPause
+	l.lost = false
+	switch l.away {
+	case state.Unreachable:
 		l.tell(syncer.Event{Kind: syncer.EventOnline, Text: "the server is back"})
+	case state.Faulty:
+		l.tell(syncer.Event{Kind: syncer.EventResumed, Text: "syncing goes on"})
 	}
+	l.away, l.pause = "", firstPause
 	if l.halted != "" {
 		l.halted = ""
 		l.tell(syncer.Event{Kind: syncer.EventResumed, Text: "syncing goes on"})
 	}
 	l.again = report.Pending
+	l.wentWell(report, l.barred != "")
 }
 
-// gone tells once that the server is away, and lets next wait longer and longer.
-func (l *loop) gone(err error) {
-	if !l.away {
-		l.away = true
-		l.tell(syncer.Event{Kind: syncer.EventOffline, Text: err.Error(), Hint: "edits wait here; tried again by itself"})
+// gone tells once that the server is away, or that something here is in the way,
+// and lets next wait longer and longer.
+func (l *loop) gone(kind state.Trouble, err error) {
+	if l.away != kind {
+		l.away = kind
+		e := syncer.Event{Kind: syncer.EventOffline, Text: err.Error(), Hint: "edits wait here; tried again by itself"}
+		if kind == state.Faulty {
+			e.Kind = syncer.EventFailed
+		}
+		l.fell(kind, e)
 	}
 	var e *api.Error
 	if errors.As(err, &e) && e.RetryAfter > l.pause {

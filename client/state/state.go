@@ -7,6 +7,7 @@
 //
 //	state                the agreement, lines of text with a checksum at the end
 //	state.damaged-TIME   agreements that could not be read, put aside
+//	pulse                how the last round went, for other processes; not durable
 //	texts/HEX.zst        base texts by checksum, compressed, bounded; a cache
 //	keep/ID/             our text of a conflict that could not be merged
 //	trash/ID/            a file removed here because it was deleted at the server

@@ -256,14 +256,7 @@ func (p *patient) checkState() {
 		p.warn("state", "nothing is lost; the next sync compares everything anew", "%v", err)
 		return
 	}
-	switch {
-	case agreed.Halted != "":
-		p.fail(exitFailed, "last sync", "client sync --once shows what to do", "%s", agreed.Halted)
-	case agreed.Synced.IsZero():
-		p.warn("last sync", "client sync", "never")
-	default:
-		p.ok("last sync", "%s, version %s", tui.Age(time.Since(agreed.Synced)), tui.Number(agreed.Version))
-	}
+	p.checkLastSync(agreed, store.LastPulse())
 	stands, _, err := standingOf(agreed, store)
 	if err != nil {
 		p.fail(exitFailed, "keep", "", "%v", err)
@@ -277,5 +270,26 @@ func (p *patient) checkState() {
 	}
 	for _, r := range stands.Refused {
 		p.fail(exitFailed, "refused", "", "%s: %s", tui.Escape(string(r.Key)), r.Message)
+	}
+}
+
+// checkLastSync looks at when a round last ended well, and at what came since.
+func (p *patient) checkLastSync(agreed *state.Agreement, pulse state.Pulse) {
+	synced := agreed.Synced
+	if pulse.Good.After(synced) {
+		synced = pulse.Good
+	}
+	age := time.Since(synced)
+	switch {
+	case agreed.Halted != "":
+		p.fail(exitFailed, "last sync", "client sync --once shows what to do", "%s", agreed.Halted)
+	case synced.IsZero():
+		p.warn("last sync", "client sync", "never")
+	case pulse.Trouble != "":
+		p.warn("last sync", pulse.Hint, "%s, and since %s: %s", tui.Age(age), pulse.Since.Local().Format("2006-01-02 15:04"), pulse.Text)
+	case age >= quiet:
+		p.warn("last sync", "client sync", "%s, version %s", tui.Age(age), tui.Number(agreed.Version))
+	default:
+		p.ok("last sync", "%s, version %s", tui.Age(age), tui.Number(agreed.Version))
 	}
 }

@@ -36,7 +36,7 @@ func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir: "testdata/script",
 		Setup: func(env *testscript.Env) error {
-			org := strings.ToLower(filepath.Base(env.WorkDir))
+			org := organizationOf(env.WorkDir)
 			for user, role := range map[string]api.Role{"dana": api.Member, "lee": api.Member, "vic": api.Viewer} {
 				token := box.TokenOf(org, user, role)
 				if err := os.WriteFile(filepath.Join(env.WorkDir, user+".token"), []byte(token+"\n"), 0o600); err != nil {
@@ -49,8 +49,10 @@ func TestScripts(t *testing.T) {
 			return os.Mkdir(filepath.Join(env.WorkDir, "home"), 0o755)
 		},
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
-			"status": checkStatus,
-			"await":  await,
+			"status":       checkStatus,
+			"await":        await,
+			"await-status": awaitStatus,
+			"revoke":       func(ts *testscript.TestScript, _ bool, args []string) { revoke(ts, box, args[0]) },
 		},
 	})
 }
@@ -81,3 +83,36 @@ func await(ts *testscript.TestScript, neg bool, args []string) {
 		time.Sleep(20 * time.Millisecond)
 	}
 }
+
+// awaitStatus waits until client status of a directory says a text: await-status
+// TEXT DIR.
+func awaitStatus(ts *testscript.TestScript, _ bool, args []string) {
+	deadline := time.Now().Add(20 * time.Second)
+	for {
+		_ = ts.Exec("client", "status", "--dir", args[1])
+		if shown := ts.ReadFile("stdout"); strings.Contains(shown, args[0]) {
+			return
+		} else if time.Now().After(deadline) {
+			ts.Fatalf("not in time: %q; the status is %s", args[0], shown)
+		}
+		time.Sleep(200 * time.Millisecond)
+	}
+}
+
+// revoke takes a user's tokens back at the server: revoke USER.
+func revoke(ts *testscript.TestScript, box *servertest.Server, user string) {
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	defer cancel()
+	org, err := box.Store().Organization(ctx, organizationOf(ts.Getenv("WORK")))
+	ts.Check(err)
+	tokens, err := box.Store().Tokens(ctx, org.ID)
+	ts.Check(err)
+	for _, token := range tokens {
+		if token.UserName == user {
+			ts.Check(box.Store().RevokeToken(ctx, org.ID, token.UID, time.Now()))
+		}
+	}
+}
+
+// organizationOf is the organization of one script.
+func organizationOf(workDir string) string { return strings.ToLower(filepath.Base(workDir)) }

@@ -50,9 +50,13 @@ func (a *app) status(ctx context.Context, args []string) error {
 	if err != nil && !errors.Is(err, state.ErrDamaged) {
 		return err
 	}
+	pulse := store.LastPulse()
 	view := tui.StatusView{
 		Repo: agreed.Repo, Server: agreed.Server, Dir: t.dir, Synced: agreed.Synced,
 		Version: agreed.Version, Message: agreed.Halted,
+	}
+	if pulse.Good.After(view.Synced) {
+		view.Synced = pulse.Good
 	}
 	if view.Repo == "" {
 		view.Repo, view.Server = t.repo, t.server
@@ -61,6 +65,7 @@ func (a *app) status(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
+	code = worst(code, a.troubles(&view, agreed, pulse))
 	a.term.Status(view)
 	if code != exitDone {
 		return &standing{code}
@@ -89,20 +94,47 @@ func (a *app) fill(ctx context.Context, view *tui.StatusView, path string, agree
 	if err := a.lookAt(ctx, view, path, agreed); err != nil {
 		return code, err
 	}
-	view.State = stateOf(view, agreed)
 	return code, nil
 }
 
-func stateOf(view *tui.StatusView, agreed *state.Agreement) tui.State {
+// quiet is the age of the last good round from which on a person is asked whether
+// anything syncs here at all.
+const quiet = 10 * time.Minute
+
+// troubles says in one word how the directory stands, and what is in the way. What
+// happened counts, not what is configured (BR-58).
+func (a *app) troubles(view *tui.StatusView, agreed *state.Agreement, pulse state.Pulse) exitCode {
+	code := exitDone
+	view.State = tui.InSync
+	if view.ToPush > 0 {
+		view.State = tui.Syncing
+	}
 	switch {
 	case agreed.Halted != "":
-		return tui.Halted
+		view.State = tui.Halted
+		if pulse.Trouble == state.Halted && view.Hint == "" {
+			view.Hint = pulse.Hint
+		}
+		return code
+	case pulse.Trouble == state.Unreachable:
+		view.State, code = tui.Unreachable, exitUnreachable
+	case pulse.Trouble == state.SignIn:
+		view.State, code = tui.Halted, exitNotAllowed
+	case pulse.Trouble == state.Barred:
+		code = exitNotAllowed
+	case pulse.Trouble != "":
+		code = exitFailed
 	case agreed.Synced.IsZero():
-		return tui.NeverSynced
-	case view.ToPush > 0:
-		return tui.Syncing
+		view.State = tui.NeverSynced
+		return code
 	}
-	return tui.InSync
+	if view.Message == "" {
+		view.Message, view.Hint = pulse.Text, pulse.Hint
+	}
+	if view.Message == "" && !view.Running && time.Since(view.Synced) >= quiet {
+		view.Message, view.Hint = "no client is at work here: nothing is synced by itself", "client sync"
+	}
+	return code
 }
 
 // lookAt scans the directory for edits that wait and for files that are left out.

@@ -1,0 +1,72 @@
+package client
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/teammem/teammem/api"
+	"github.com/teammem/teammem/client/remote"
+	"github.com/teammem/teammem/client/state"
+	"github.com/teammem/teammem/client/syncer"
+)
+
+// troubleOf says what kind of fault ended a round.
+func troubleOf(err error) state.Trouble {
+	var (
+		unreachable *remote.Unreachable
+		stranger    *remote.Stranger
+		halt        *syncer.Halt
+	)
+	e, answered := api.AsError(err)
+	switch {
+	case err == nil:
+		return ""
+	case errors.As(err, &halt):
+		return state.Halted
+	case errors.As(err, &unreachable), errors.As(err, &stranger), answered && (e.Foreign || e.Code.Temporary()):
+		// What a proxy says of a token or a right is not the server's word.
+		return state.Unreachable
+	case answered && e.Code == api.Authentication:
+		return state.SignIn
+	case answered && e.Code == api.Permission:
+		return state.Barred
+	}
+	return state.Faulty
+}
+
+// wentWell leaves word of a good round for client status. barred is set while the
+// token may not push, which a pull does not cure.
+func (s *Session) wentWell(report *syncer.Report, barred bool) {
+	s.pulse.Good = s.now()
+	switch n := len(report.Failed); {
+	case n > 0:
+		text := fmt.Sprintf("%s could not be written", report.Failed[0])
+		if n > 1 {
+			text = fmt.Sprintf("%d files could not be written, the first is %s", n, report.Failed[0])
+		}
+		s.wentBadly(state.Faulty, text, "is the disk full, or the folder read-only? it is tried again by itself")
+		return
+	case !barred:
+		s.pulse = state.Pulse{Good: s.pulse.Good}
+	}
+	s.beat()
+}
+
+// wentBadly leaves word of a fault.
+func (s *Session) wentBadly(kind state.Trouble, text, hint string) {
+	if s.pulse.Trouble != kind {
+		s.pulse.Since = s.now()
+	}
+	s.pulse.Trouble, s.pulse.Text, s.pulse.Hint = kind, text, hint
+	s.beat()
+}
+
+func (s *Session) beat() {
+	if s.cfg.DryRun {
+		return
+	}
+	if err := s.store.Beat(s.pulse); err != nil {
+		// client status then shows an older time, which was true as well.
+		s.log.Debug("pulse", "error", err)
+	}
+}

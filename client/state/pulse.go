@@ -1,0 +1,59 @@
+package state
+
+import (
+	"encoding/json"
+	"fmt"
+	"path/filepath"
+	"time"
+)
+
+const (
+	pulseName = "pulse"
+	// maxPulseBytes is far above what a few sentences need.
+	maxPulseBytes = 64 << 10
+)
+
+// Trouble is a kind of fault that keeps a client from its work.
+type Trouble string
+
+// The troubles. The empty one is none.
+const (
+	Unreachable Trouble = "unreachable" // the server, or what answers for it
+	SignIn      Trouble = "sign-in"     // the token is not accepted
+	Barred      Trouble = "barred"      // the token may not push; pulls go on
+	Halted      Trouble = "halted"      // a person is asked
+	Faulty      Trouble = "failed"      // this machine's own fault: a full disk, a permission
+)
+
+// Pulse is how the last round of a client went, for other processes to see. The
+// agreement on disk lags by up to a minute while nothing changes; this does not.
+type Pulse struct {
+	Good    time.Time `json:"good,omitzero"` // when a round last ended well
+	Trouble Trouble   `json:"trouble,omitempty"`
+	Since   time.Time `json:"since,omitzero"` // when the trouble began
+	Text    string    `json:"text,omitempty"` // what it is, for people
+	Hint    string    `json:"hint,omitempty"` // and what to do
+}
+
+// Beat notes how a round went. It is written often and is worth little, so it is
+// not synced to the disk.
+func (s *Store) Beat(p Pulse) error {
+	content, err := json.Marshal(p)
+	if err == nil {
+		err = replaceFile(s.dir, pulseName, content, false)
+	}
+	if err != nil {
+		return fmt.Errorf("note how the round went: %w", err)
+	}
+	return nil
+}
+
+// LastPulse reads what [Store.Beat] noted last. One that is not there, or did not
+// survive a power cut, says nothing.
+func (s *Store) LastPulse() (p Pulse) {
+	content, err := readBounded(filepath.Join(s.dir, pulseName), maxPulseBytes)
+	if err != nil || json.Unmarshal(content, &p) != nil {
+		return Pulse{}
+	}
+	return p
+}
