@@ -99,7 +99,8 @@ func awaitStatus(ts *testscript.TestScript, _ bool, args []string) {
 	}
 }
 
-// revoke takes a user's tokens back at the server: revoke USER.
+// revoke takes a user's tokens back at the server, and waits until that holds:
+// revoke USER.
 func revoke(ts *testscript.TestScript, box *servertest.Server, user string) {
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
@@ -111,6 +112,12 @@ func revoke(ts *testscript.TestScript, box *servertest.Server, user string) {
 		if token.UserName == user {
 			ts.Check(box.Store().RevokeToken(ctx, org.ID, token.UID, time.Now()))
 		}
+	}
+	for ts.Exec("client", "whoami", "--token-file", user+".token") == nil {
+		if ctx.Err() != nil {
+			ts.Fatalf("the token of %s is still taken", user)
+		}
+		time.Sleep(200 * time.Millisecond)
 	}
 }
 
