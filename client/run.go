@@ -65,7 +65,7 @@ func (s *Session) Run(ctx context.Context) error {
 			return l.flush()
 		case <-batches:
 			l.round(ctx, syncer.Edits)
-			if l.again {
+			if l.again || l.away != "" || l.denied != "" {
 				poll.Reset(l.next())
 			}
 		case sig := <-signals:
@@ -118,7 +118,7 @@ func (l *loop) next() time.Duration {
 		return wait
 	}
 	every := l.cfg.Poll
-	if l.live {
+	if l.live && l.denied == "" {
 		every = max(every, livePoll)
 	}
 	// ± 20 %, so that the clients of a team do not ask in step.
