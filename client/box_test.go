@@ -2,10 +2,17 @@ package client_test
 
 import (
 	"context"
+	"io"
+	"log"
 	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
 	"os"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -128,3 +135,83 @@ func await(t *testing.T, what string, holds func() bool) {
 		time.Sleep(5 * time.Millisecond)
 	}
 }
+
+// eventsOf gives the events of a kind so far.
+func (m *machine) eventsOf(kind syncer.EventKind) (found []syncer.Event) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, e := range m.events {
+		if e.Kind == kind {
+			found = append(found, e)
+		}
+	}
+	return found
+}
+
+// wantEvents checks how often an event of a kind was told.
+func (m *machine) wantEvents(kind syncer.EventKind, want int) {
+	m.t.Helper()
+	if got := m.eventsOf(kind); len(got) != want {
+		m.t.Errorf("%d events %s, want %d: %+v", len(got), kind, want, got)
+	}
+}
+
+// quick makes a machine's waits those of a test.
+func (m *machine) quick() *machine {
+	m.cfg.Debounce, m.cfg.Ceiling, m.cfg.Poll = 20*time.Millisecond, 200*time.Millisecond, 100*time.Millisecond
+	return m
+}
+
+// arrives waits until a file holds a text.
+func (m *machine) arrives(key, text string) {
+	m.t.Helper()
+	await(m.t, key+" holds "+text, func() bool { return m.read(key) == text })
+}
+
+// gate is a proxy before a server that counts what passes, and lets nothing pass
+// that a test does not want to.
+type gate struct {
+	URL    string
+	closed atomic.Bool // everything is answered with the page of a proxy
+	mu     sync.Mutex
+	passed map[string]int // by method and path
+}
+
+func newGate(t *testing.T, server *servertest.Server, stops func(*http.Request) bool) *gate {
+	t.Helper()
+	g := &gate{passed: map[string]int{}}
+	to, err := url.Parse(server.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	proxy := &httputil.ReverseProxy{
+		Rewrite:       func(r *httputil.ProxyRequest) { r.SetURL(to) },
+		FlushInterval: -1,
+		ErrorLog:      log.New(io.Discard, "", 0),
+	}
+	front := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if g.closed.Load() || stops != nil && stops(r) {
+			http.Error(w, "<html>not here</html>", http.StatusNotFound)
+			return
+		}
+		g.mu.Lock()
+		g.passed[r.Method+" "+r.URL.Path]++
+		g.mu.Unlock()
+		proxy.ServeHTTP(w, r)
+	}))
+	t.Cleanup(func() {
+		front.CloseClientConnections()
+		front.Close()
+	})
+	g.URL = front.URL
+	return g
+}
+
+// count says how many requests of a method to a path have passed.
+func (g *gate) count(method, path string) int {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.passed[method+" "+path]
+}
+
+func (g *gate) puts() int { return g.count(http.MethodPut, api.PathTeamMemory) }
