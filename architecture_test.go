@@ -35,6 +35,7 @@ var walls = []wall{
 	{"server/store/storetest", "api server/audit server/store", "the suite of the storage contract knows no implementation"},
 	{"server/store/postgres/pgtest", "", "it starts a database and knows nothing of what is kept in it"},
 	{"bench", "", "figures are taken of the built programs from outside, as people run them"},
+	{"crash", "", "what is killed are the built programs, as people run them"},
 	{"server/servertest", "api server server/auth server/store server/store/postgres/pgtest", "a real server in a box is made as a person would make one"},
 
 	{"cmd/client", "api api/scan client client/config client/memdir client/merge client/project client/remote client/state client/syncer client/tui", "a door: it parses, calls, prints, and maps errors to exit codes; the parts are built in client"},
@@ -59,6 +60,7 @@ var testWalls = []struct{ pkg, imports, reason string }{
 	{"server/ledger", "server/store/sqlite", "real before fake: the rules and their cost are shown on a database too"},
 	{"server/store/... server/servertest server", "server/store/...", "every implementation runs the suite, on a database of its own"},
 	{"bench", "server/store server/audit server/store/postgres/pgtest", "the programs that are measured need a database to stand on, and their peers write rows of the same form"},
+	{"crash", "server/servertest server server/store/postgres/pgtest", "a database to kill, and a server in a box where only the client is"},
 	{"client/...", "client/memdir client/state client/remote", "state and plans are tested on real directories"},
 }
 
@@ -95,6 +97,7 @@ var doors = []door{
 	{"pgregory.net/rapid", "server/store/storetest", "...", "properties; the storage suite is a package that only tests import"},
 	{"github.com/getkin/kin-openapi", "server/servertest", "...", "answers are held against openapi.yaml in tests only"},
 	{"github.com/rogpeppe/go-internal", "", "...", "scripts that a user could read, and archives of files"},
+	{"github.com/anishathalye/porcupine", "", "crash", "histories of concurrent clients are checked for linearizability"},
 	{"go.uber.org/goleak", "", "...", "no goroutine is left behind"},
 }
 

@@ -55,17 +55,26 @@ func (s *Server) Kill(t testing.TB) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	// Held still it starts no child that would be overlooked.
+	if err := syscall.Kill(postmaster, syscall.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
 	all := append([]int{postmaster}, childrenOf(postmaster)...)
 	for _, pid := range all {
 		_ = syscall.Kill(pid, syscall.SIGKILL)
 	}
 	for deadline := time.Now().Add(30 * time.Second); ; <-time.After(time.Millisecond) {
 		if !anyAlive(all) {
-			return
+			break
 		}
 		if time.Now().After(deadline) {
 			t.Fatal("the killed Postgres does not go away")
 		}
+	}
+	// Where nobody waits for the dead their numbers stay taken, which a new server
+	// would mistake for a running one.
+	if err := os.Remove(s.file("data/postmaster.pid")); err != nil {
+		t.Fatal(err)
 	}
 }
 

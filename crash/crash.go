@@ -1,0 +1,19 @@
+// Package crash holds the product to what it promises when it is killed, and when
+// many speak to it at once. It has no code of its own; its tests run the built
+// programs as people do.
+//
+// Killed are, by SIGKILL: the server at random instants while writers put and note
+// what was acknowledged; the database beneath it; the client, once and as a daemon,
+// at random instants and at each of its calls that rename, link, remove or flush,
+// which strace counts for us. Afterwards every acknowledged write is there and whole,
+// versions rise by one a change, every file of the client is an old or a new one,
+// the next round converges, and no edit is lost.
+//
+// Beside them the histories of concurrent clients are recorded over HTTP and checked
+// for linearizability, on one server and on two that share a database.
+//
+// Each harness is shown to catch a fault that is planted: a proxy that acknowledges
+// before it forwards, a client built with a write in place, a reader that is served
+// old answers. TEAMMEM_CRASH_CYCLES says how often is killed; go test alone runs a
+// short form, and "make crash" the long one.
+package crash
