@@ -127,7 +127,7 @@ func (m *machine) read(key string) string {
 // await polls for a condition that other goroutines bring about.
 func await(t *testing.T, what string, holds func() bool) {
 	t.Helper()
-	deadline := time.Now().Add(30 * time.Second)
+	deadline := time.Now().Add(time.Minute)
 	for !holds() {
 		if time.Now().After(deadline) {
 			t.Fatalf("not in time: %s", what)

@@ -23,6 +23,10 @@ const (
 	// is away.
 	firstPause   = time.Second
 	longestPause = time.Minute
+	// firstStalePause and longestStalePause bound the waits between pushes that
+	// team-mates got in before.
+	firstStalePause   = 10 * time.Millisecond
+	longestStalePause = time.Second
 	// againPause comes before another look at files that change under our hands.
 	againPause = 100 * time.Millisecond
 	// limitsAge is how old the server's announced limits may be while something
@@ -89,8 +93,10 @@ func (l *loop) heard(sig signal) (ask bool) {
 	if sig.change.Version == 0 {
 		return turned
 	}
-	// Our own pushes come back as events of the version we know already.
-	return sig.change.Version != l.Agreed().Version
+	// Our own pushes come back as events of the version we know already, and what
+	// was told while a round ran was fetched with it. That a version went back is
+	// seen by the question that follows a new stream.
+	return sig.change.Version > l.Agreed().Version
 }
 
 // loop is the moving state of one Run.
@@ -272,4 +278,16 @@ func (l *loop) flush() error {
 	// Nothing is lost: the edits are in the directory and go out next time.
 	l.log.Info("last push not made; the edits go out at the next start", "error", err)
 	return nil
+}
+
+// pauseWhenStale waits for a random time that may be the longer the more often a
+// push came too late, so that many who write one key do not all try again at once.
+func pauseWhenStale(ctx context.Context, tries int) error {
+	most := min(firstStalePause<<min(tries, 10), longestStalePause)
+	select {
+	case <-time.After(rand.N(most)):
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
 }

@@ -59,6 +59,10 @@ type Options struct {
 	NoPush    bool
 	NoPull    bool
 	DryRun    bool
+	// Pause waits before a push that was refused as stale is planned anew, the
+	// longer the more often it was: where many write one key at once, one gets
+	// through at a time. Nil is no wait.
+	Pause func(ctx context.Context, tries int) error
 	// Progress is called as entries are done; nil is allowed.
 	Progress func(verb string, done, total int)
 }
@@ -77,6 +81,7 @@ type Syncer struct {
 	agreed *state.Agreement
 	dirty  bool            // agreed differs from what is saved
 	named  map[string]bool // what was told once and need not be told again
+	unsure bool            // see doubt
 }
 
 // New builds a syncer on what was agreed before. tell is called with every event,
@@ -93,6 +98,9 @@ func New(log *slog.Logger, dir Directory, server Server, memory Memory, scanner 
 	}
 	if opts.Progress == nil {
 		opts.Progress = func(string, int, int) {}
+	}
+	if opts.Pause == nil {
+		opts.Pause = func(context.Context, int) error { return nil }
 	}
 	return &Syncer{
 		log: log, dir: dir, server: server, memory: memory, scanner: scanner, now: now, tell: tell, opts: opts,
@@ -163,6 +171,9 @@ func (s *Syncer) Round(ctx context.Context, mode Mode) (*Report, error) {
 			return report, s.finish(api.Errorf(api.Conflict, "the server refuses the push as stale, though nothing changed there"))
 		}
 		known, mode = s.agreed.Version, Both
+		if err := s.opts.Pause(ctx, tries); err != nil {
+			return report, s.finish(err)
+		}
 	}
 }
 
@@ -364,6 +375,17 @@ func (s *Syncer) agree(key api.Key, sum api.Checksum) {
 	delete(s.agreed.Tombstones, key)
 }
 
+// doubt notes that the state is not, or may not be, that of the version it names: it
+// holds a part of what came after, or a push of ours may have arrived unheard. Until
+// the server was heard in full, neither "nothing changed since then" nor the number
+// of our own next version tells the whole.
+func (s *Syncer) doubt() {
+	s.unsure = true
+	if s.agreed.Checksum != "" {
+		s.agreed.Checksum, s.dirty = "", true
+	}
+}
+
 // once tells of a thing that stays as it is only the first time.
 func (s *Syncer) once(e Event, why string) {
 	id := fmt.Sprint(e.Kind, e.Keys, why)
@@ -405,15 +427,17 @@ func (s *Syncer) tellConflict(kept state.Kept, text string) {
 
 // there is the server as the round found it.
 type there struct {
-	version  api.Version
-	epoch    api.Epoch
-	checksum api.Checksum
-	live     map[api.Key]api.Checksum
-	deleted  map[api.Key]api.Checksum
-	texts    map[api.Key]string   // bodies that came with this answer
-	modified map[api.Key]api.Time // times that came with it
-	restored bool                 // from a backup, and a person has agreed
-	foul     bool                 // something in the answer could not be verified
+	version   api.Version
+	epoch     api.Epoch
+	checksum  api.Checksum
+	live      map[api.Key]api.Checksum
+	deleted   map[api.Key]api.Checksum
+	displaced map[api.Key]displaced // keys that gave way to another spelling
+	texts     map[api.Key]string    // bodies that came with this answer
+	modified  map[api.Key]api.Time  // times that came with it
+	heard     bool                  // from the server just now, not remembered
+	restored  bool                  // from a backup, and a person has agreed
+	foul      bool                  // something in the answer could not be verified
 }
 
 // remembered is the server as it was last seen.
@@ -421,7 +445,7 @@ func (s *Syncer) remembered() *there {
 	t := &there{
 		version: s.agreed.Version, epoch: s.agreed.Epoch, checksum: s.agreed.Checksum,
 		live: make(map[api.Key]api.Checksum, len(s.agreed.Entries)), deleted: maps.Clone(s.agreed.Tombstones),
-		texts: map[api.Key]string{}, modified: map[api.Key]api.Time{},
+		texts: map[api.Key]string{}, modified: map[api.Key]api.Time{}, displaced: map[api.Key]displaced{},
 	}
 	for key, entry := range s.agreed.Entries {
 		if entry.Remote != "" {
