@@ -16,7 +16,7 @@ BENCH     ?= .
 BENCHPKG  ?= ./...
 COUNT     ?= 1
 
-.PHONY: all run build test check format vet staticcheck architecture openapi modules cross deadcode bench fuzz clean
+.PHONY: all run build test check format vet staticcheck architecture openapi modules cross deadcode bench crash latency streams fuzz clean
 
 all: build
 
@@ -70,6 +70,21 @@ deadcode:
 # BENCH, BENCHPKG, COUNT choose.
 bench:
 	go test -p 1 -run '^$$' -bench '$(BENCH)' -benchmem -count $(COUNT) -timeout 2h $(BENCHPKG)
+
+# Kill the server, its database and the client CYCLES times each, and the client at
+# each of its calls; check CYCLES/10 histories on each store for linearizability.
+CYCLES ?= 500
+crash:
+	TEAMMEM_CRASH_CYCLES=$(CYCLES) TEAMMEM_CRASH_STEP=1 go test -count=1 -v -timeout 8h ./crash
+
+# From an edit to its being seen at a team-mate's, with git beside it, and with
+# Syncthing where it is installed.
+latency:
+	go test -count=1 -run '^$$' -bench EditToVisible -benchtime 1x -timeout 1h ./bench
+
+# Ten thousand idle streams: what each costs, and how soon all are back after a restart.
+streams:
+	go test -count=1 -run '^$$' -bench IdleStreams -benchtime 1x -timeout 1h ./bench
 
 # Every fuzz target for FUZZTIME. What is found is kept under testdata.
 fuzz:

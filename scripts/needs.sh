@@ -21,6 +21,7 @@ look() {
 	need git git "checkouts to find projects in"
 	[ -n "${TEAMMEM_TEST_POSTGRES:-}" ] || ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 ||
 		command -v initdb >/dev/null 2>&1 || need postgresql initdb "the store on Postgres"
+	[ "$(uname)" != Linux ] || need strace strace "clients that are killed at each of their system calls"
 	[ -x /usr/sbin/pgbouncer ] || need pgbouncer pgbouncer "Postgres behind a pooler"
 }
 
