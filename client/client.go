@@ -126,6 +126,7 @@ func Open(ctx context.Context, log *slog.Logger, cfg Config, scanner syncer.Scan
 	s.syncer = syncer.New(log, s.dir, s.remote, s.store, scanner, now, tell, agreed, syncer.Options{
 		Repo: cfg.Repo, Marker: marker, Limits: limits, PerKey: perKey,
 		Propagate: cfg.Propagate, Accept: cfg.Accept, NoPush: cfg.NoPush, NoPull: cfg.NoPull, DryRun: cfg.DryRun,
+		Same:  func(a, b api.Key) bool { return s.dir.Same(a, b) },
 		Pause: pauseWhenStale, Progress: cfg.Progress,
 	})
 	return s, nil

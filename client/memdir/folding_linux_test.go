@@ -48,6 +48,9 @@ func TestFoldingDisk(t *testing.T) {
 	if got := b.stands("notes/TOPIC.md"); got != "three" {
 		t.Errorf("stands %q", got)
 	}
+	if !b.Same("notes/topic.md", "Notes/TOPIC.md") || b.Same("notes/topic.md", "notes/other.md") {
+		t.Error("two spellings of one file are not seen as such")
+	}
 	b.overwrite("Notes/Topic.md", "an edit")
 	_, err = b.Write(b.now, "Notes/Topic.md", []byte("four"), time.Time{}, &second)
 	b.changed(err, "was edited")

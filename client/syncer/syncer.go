@@ -59,6 +59,9 @@ type Options struct {
 	NoPush    bool
 	NoPull    bool
 	DryRun    bool
+	// Same reports whether two spellings of a name lead to one file of the
+	// directory, as on a file system that folds letter case. Nil: they never do.
+	Same func(a, b api.Key) bool
 	// Pause waits before a push that was refused as stale is planned anew, the
 	// longer the more often it was: where many write one key at once, one gets
 	// through at a time. Nil is no wait.
@@ -232,7 +235,7 @@ func (s *Syncer) attempt(ctx context.Context, mode Mode, report *Report) error {
 	if err := s.reap(); err != nil {
 		return err
 	}
-	here, err := s.look(ctx)
+	here, err := s.look(ctx, there)
 	if err != nil {
 		return err
 	}
@@ -305,7 +308,7 @@ type here struct {
 
 // look scans the directory and notes in the state what it saw, so that the next
 // look need not read it again.
-func (s *Syncer) look(ctx context.Context) (*here, error) {
+func (s *Syncer) look(ctx context.Context, there *there) (*here, error) {
 	listing, err := s.dir.Scan(ctx, s.now(), s.opts.Limits.EntryBytes, func(key api.Key) (memdir.File, bool) {
 		file := s.agreed.Entries[key].File
 		return file, file.Checksum != ""
@@ -314,6 +317,7 @@ func (s *Syncer) look(ctx context.Context) (*here, error) {
 		return nil, fmt.Errorf("scan directory: %w", err)
 	}
 	h := &here{files: make(map[api.Key]memdir.File, len(listing.Files)), blocked: map[api.Key]memdir.Left{}}
+	s.respell(listing.Files, there, h.blocked)
 	for _, file := range listing.Files {
 		h.files[file.Key] = file
 		s.sawFile(file)
