@@ -23,6 +23,8 @@ look() {
 		command -v initdb >/dev/null 2>&1 || need postgresql initdb "the store on Postgres"
 	[ "$(uname)" != Linux ] || need strace strace "clients that are killed at each of their system calls"
 	[ -x /usr/sbin/pgbouncer ] || need pgbouncer pgbouncer "Postgres behind a pooler"
+	[ -x /usr/sbin/nginx ] || need nginx nginx "a proxy that packs answers and takes a megabyte"
+	[ -x /usr/bin/lowntfs-3g ] || need ntfs-3g lowntfs-3g "a file system that folds letter case"
 }
 
 look
