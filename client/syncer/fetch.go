@@ -41,7 +41,7 @@ func (s *Syncer) fetchedNothing() (*there, error) {
 		}
 	}
 	t := s.remembered()
-	t.restored = s.agreed.Version > 0
+	t.heard, t.restored = true, s.agreed.Version > 0
 	t.version, t.checksum, t.epoch = 0, "", ""
 	clear(t.live)
 	clear(t.deleted)
@@ -69,11 +69,16 @@ func (s *Syncer) fetched(ctx context.Context, m api.Memory) (*there, error) {
 		}
 	}
 	t := s.remembered()
+	t.displaceTwins(m.Content.Entries)
 	if !m.Partial {
 		clear(t.live)
 		clear(t.deleted)
 	}
-	t.version, t.epoch, t.checksum, t.restored = m.Version, m.Epoch, m.Checksum, restored
+	for key, d := range t.displaced {
+		delete(t.live, key)
+		t.deleted[key] = d.sum
+	}
+	t.version, t.epoch, t.checksum, t.heard, t.restored = m.Version, m.Epoch, m.Checksum, true, restored
 	for _, key := range api.SortedKeys(m.Content.Entries) {
 		s.fetchedEntry(t, m, key)
 	}
@@ -107,6 +112,27 @@ func (s *Syncer) restoredHalt(m api.Memory) error {
 			m.Version, s.agreed.Version),
 		Hint: "your files are untouched; to push what is newer here: client sync --once --accept",
 	}
+}
+
+// displaceTwins deletes the other spellings of what has come. A server holds one of
+// them, and it names no tombstone that a live twin makes void (protocol 1.7), so that
+// this is the only word of it. It is called on what is remembered.
+func (t *there) displaceTwins(came map[api.Key]string) {
+	spelled := make(map[string]api.Key, len(came))
+	for key := range came {
+		spelled[key.Fold()] = key
+	}
+	for key, sum := range t.live {
+		if twin, ok := spelled[key.Fold()]; ok && twin != key {
+			t.displaced[key] = displaced{sum: sum, by: twin}
+		}
+	}
+}
+
+// displaced is a key whose place another spelling has taken.
+type displaced struct {
+	sum api.Checksum // what it held, as far as we know
+	by  api.Key
 }
 
 // fetchedEntry takes one entry over, or skips it and says why. What cannot be

@@ -186,16 +186,15 @@ func (p *planner) decideGone(key api.Key, at func(Kind, api.Checksum) (Action, b
 		return at(Rename, base)
 	case p.respelledHere(key):
 		return at(Respell, base)
+	case deleted == local && p.Applied[key] != deleted && !p.Offer:
+		return at(Remove, base)
 	}
 	if why := p.nameClash(key); why != "" {
 		action, _ := at(Hold, base)
 		action.Why = why
 		return action, true
 	}
-	switch {
-	case deleted == local && p.Applied[key] != deleted && !p.Offer:
-		return at(Remove, base)
-	case deleted == "" && base != "" && !p.Offer:
+	if deleted == "" && base != "" && !p.Offer {
 		return at(Missing, base)
 	}
 	// New; or changed since it was deleted, and then the edit wins; or put back

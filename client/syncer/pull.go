@@ -23,6 +23,9 @@ func (s *Syncer) pull(ctx context.Context, plan []Action, here *here, there *the
 		done, err := s.pullOne(ctx, a, here, there, report)
 		if err != nil {
 			s.tellPulled(report, restored)
+			if there.heard {
+				s.doubt()
+			}
 			return errors.Join(err, s.save())
 		}
 		complete = complete && done
@@ -32,6 +35,9 @@ func (s *Syncer) pull(ctx context.Context, plan []Action, here *here, there *the
 		s.opts.Progress("pulling", i+1, len(plan))
 	}
 	s.tellPulled(report, restored)
+	if there.restored {
+		s.offer(plan, there)
+	}
 	s.saw(here, there, complete)
 	return s.save()
 }
@@ -63,10 +69,29 @@ func (s *Syncer) tellKeys(kind EventKind, keys []api.Key) {
 	}
 }
 
+// offer notes that what is newer here than at a restored server is an edit of what
+// that has. An offer that is cut short goes on as an ordinary push then; otherwise
+// the next round would take the older texts for a team-mate's changes.
+func (s *Syncer) offer(plan []Action, there *there) {
+	for _, a := range plan {
+		switch {
+		case a.Kind == Push && a.Base == "":
+			s.dropped(a.Key, there)
+		case a.Kind == Push:
+			entry := s.agreed.Entries[a.Key]
+			entry.Base = a.Base
+			s.setEntry(a.Key, entry)
+		}
+	}
+}
+
 // saw notes what the server has. Only a round that carried everything out moves
 // the version.
 func (s *Syncer) saw(here *here, there *there, complete bool) {
 	for key, sum := range there.deleted {
+		if _, arrived := here.files[there.displaced[key].by]; there.displaced[key].by != "" && !arrived {
+			continue // a rename that could not be carried out yet, edits and all
+		}
 		// An edit outlives the deletion of what it was made from, and is from
 		// here on a new entry.
 		if file, ok := here.files[key]; ok && file.Checksum != sum && s.agreed.Tombstones[key] != sum {
@@ -80,10 +105,20 @@ func (s *Syncer) saw(here *here, there *there, complete bool) {
 		}
 	}
 	for key, entry := range s.agreed.Entries {
-		if _, ok := there.live[key]; !ok && entry.Remote != "" {
+		// A deletion that could not be carried out here is as if it had not been
+		// heard of yet.
+		gone := there.deleted[key]
+		waits := gone != "" && s.agreed.Tombstones[key] != gone && !complete
+		if _, ok := there.live[key]; !ok && !waits && entry.Remote != "" {
 			entry.Remote = ""
 			s.setEntry(key, entry)
 		}
+	}
+	switch {
+	case there.heard && !complete:
+		s.doubt()
+	case there.heard:
+		s.unsure = false
 	}
 	if complete && (s.agreed.Version != there.version || s.agreed.Epoch != there.epoch || s.agreed.Checksum != there.checksum) {
 		s.agreed.Version, s.agreed.Epoch, s.agreed.Checksum = there.version, there.epoch, there.checksum

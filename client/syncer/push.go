@@ -208,7 +208,8 @@ func (s *sender) send(ctx context.Context, batch []item) error {
 		return s.save()
 	}
 	e, ok := api.AsError(err)
-	if !ok {
+	if !ok || e.Code.Temporary() {
+		s.doubt() // it may have been carried out
 		return err
 	}
 	switch {
@@ -288,14 +289,17 @@ func (s *sender) sent(batch []item, result api.PushResult) {
 	s.tellKeys(EventPushed, pushed)
 	s.tellKeys(EventDeleted, deleted)
 	s.etag = result.Checksum
-	if result.Version == s.agreed.Version+1 {
+	sameLife := result.Epoch == "" || s.agreed.Epoch == "" || result.Epoch == s.agreed.Epoch
+	switch {
+	case sameLife && result.Version == s.agreed.Version+1 && !s.unsure:
 		// Nobody else wrote in between, so this is the whole news.
 		s.agreed.Version, s.agreed.Checksum = result.Version, result.Checksum
 		if result.Epoch != "" {
 			s.agreed.Epoch = result.Epoch
 		}
-	} else if result.Version > s.agreed.Version {
+	case !sameLife, result.Version > s.agreed.Version:
 		s.report.Pending = true
+		s.doubt()
 	}
 	if s.agreed.OrganizationID == "" {
 		s.agreed.OrganizationID = result.OrganizationID
