@@ -43,7 +43,7 @@ func (p *process) stop() {
 	_ = p.command.Wait()
 }
 
-var listening = regexp.MustCompile(`listening on (http://\S+)`)
+var listening = regexp.MustCompile(`listening on (https?://\S+)`)
 
 // address waits until the program says where it listens.
 func (p *process) address(b *testing.B) string {
