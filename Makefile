@@ -15,8 +15,9 @@ FUZZTIME  ?= 20s
 BENCH     ?= .
 BENCHPKG  ?= ./...
 COUNT     ?= 1
+SEEDS     ?= 20000
 
-.PHONY: all run build test check format vet staticcheck architecture openapi modules cross deadcode bench crash latency streams fuzz clean
+.PHONY: all run build test check format vet staticcheck architecture openapi modules cross deadcode bench crash latency streams fuzz sim clean
 
 all: build
 
@@ -94,6 +95,11 @@ fuzz:
 			go test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) $$pkg || exit 1; \
 		done; \
 	done
+
+# SEEDS schedules of a whole team; a seed that fails is printed and tells the same
+# story again.
+sim:
+	SIM_SEEDS=$(SEEDS) go test -count=1 -v -timeout 6h -run '^TestSimulation$$' ./sim
 
 clean:
 	rm -rf bin
