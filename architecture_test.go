@@ -34,6 +34,7 @@ var walls = []wall{
 	{"server/store/memory", "api server/audit server/store", "an implementation of the storage contract, for tests and simulation"},
 	{"server/store/storetest", "api server/audit server/store", "the suite of the storage contract knows no implementation"},
 	{"server/store/postgres/pgtest", "", "it starts a database and knows nothing of what is kept in it"},
+	{"sim", "", "the simulation is made of tests; nothing may build on it"},
 	{"bench", "", "figures are taken of the built programs from outside, as people run them"},
 	{"crash", "", "what is killed are the built programs, as people run them"},
 	{"server/servertest", "api server server/auth server/store server/store/postgres/pgtest", "a real server in a box is made as a person would make one"},
@@ -61,6 +62,7 @@ var testWalls = []struct{ pkg, imports, reason string }{
 	{"server/store/... server/servertest server", "server/store/...", "every implementation runs the suite, on a database of its own"},
 	{"bench", "server/store server/audit server/store/postgres/pgtest", "the programs that are measured need a database to stand on, and their peers write rows of the same form"},
 	{"crash", "server/servertest server server/store/postgres/pgtest", "a database to kill, and a server in a box where only the client is"},
+	{"sim", "api/scan client/memdir client/remote client/state client/syncer server/auth server/ledger server/rest server/store server/store/memory", "the simulation puts whole clients and a whole server together, with a disk, a wire and a clock of its own"},
 	{"client/...", "client/memdir client/state client/remote", "state and plans are tested on real directories"},
 }
 
