@@ -6,9 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"runtime"
 	"slices"
 	"strings"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 
 	"github.com/teammem/teammem/api"
 )
@@ -39,7 +42,8 @@ type Known func(api.Key) (File, bool)
 // again, unless it changed so shortly before it was hashed that a second change
 // would not show (promise C13). Files of more than maxBytes are left out. A file
 // with an editor's temporary name is left out unless it is known: then it came
-// from the server, and its edits go back there.
+// from the server, and its edits go back there. known is called by several
+// goroutines at once.
 func (d *Dir) Scan(ctx context.Context, now time.Time, maxBytes int, known Known) (Listing, error) {
 	top, err := d.folder(".", false)
 	if err != nil {
@@ -47,7 +51,7 @@ func (d *Dir) Scan(ctx context.Context, now time.Time, maxBytes int, known Known
 	}
 	defer top.Close()
 	s := &scan{ctx: ctx, dir: d, at: now.UnixNano(), maxBytes: maxBytes, known: known}
-	if err := s.folder(top, ""); err != nil {
+	if err := s.top(top); err != nil {
 		return Listing{}, fmt.Errorf("scan %s: %w", d.path, err)
 	}
 	slices.SortFunc(s.list.Files, func(a, b File) int { return cmp.Compare(a.Key, b.Key) })
@@ -82,9 +86,44 @@ type scan struct {
 	maxBytes int
 	known    Known
 	list     Listing
+	later    bool  // folders are noted in subs and not walked into
+	subs     []sub // in the order found
 }
 
 func (s *scan) leave(left *Left) { s.list.Left = append(s.list.Left, *left) }
+
+// top lists the root: its files first, then the folders in it side by side, since
+// nearly all the time goes into one system call a file.
+func (s *scan) top(f *folder) error {
+	s.later = true
+	if err := s.folder(f, ""); err != nil {
+		return err
+	}
+	s.later = false
+	if len(s.subs) == 1 {
+		return s.descend(f, s.subs[0].full, s.subs[0].name)
+	}
+	parts := make([]*scan, len(s.subs))
+	var walkers errgroup.Group
+	walkers.SetLimit(runtime.GOMAXPROCS(0))
+	for i, sub := range s.subs {
+		part := &scan{ctx: s.ctx, dir: s.dir, at: s.at, maxBytes: s.maxBytes, known: s.known}
+		parts[i] = part
+		walkers.Go(func() error { return part.descend(f, sub.full, sub.name) })
+	}
+	if err := walkers.Wait(); err != nil {
+		return err
+	}
+	for _, part := range parts {
+		s.list.Files = append(s.list.Files, part.list.Files...)
+		s.list.Left = append(s.list.Left, part.list.Left...)
+		s.list.Dirs = append(s.list.Dirs, part.list.Dirs...)
+	}
+	return nil
+}
+
+// sub is a folder in the root.
+type sub struct{ full, name string }
 
 // folder lists one folder; prefix is its path with a slash behind it, or empty.
 func (s *scan) folder(f *folder, prefix string) error {
@@ -114,6 +153,10 @@ func (s *scan) entry(f *folder, full string, entry fs.DirEntry) error {
 	}
 	kind := entry.Type()
 	if kind.IsDir() {
+		if s.later {
+			s.subs = append(s.subs, sub{full, name})
+			return nil
+		}
 		return s.descend(f, full, name)
 	}
 	key := api.Key(full)
