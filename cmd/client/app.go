@@ -40,6 +40,7 @@ agreement. It stands beside the agent and needs nothing of it.`,
 		RunE:                       func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	root.SetVersionTemplate("{{.Version}}\n")
+	root.SetUsageTemplate(usageTemplate)
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return asUsage(err) })
 	f := root.PersistentFlags()
 	f.String(string(config.Dir), "", "memory directory (default: the team directory of this project)")
@@ -59,6 +60,7 @@ agreement. It stands beside the agent and needs nothing of it.`,
 		a.loginCommand(), a.logoutCommand(), a.whoAmICommand(),
 		a.statusCommand(), a.doctorCommand(), a.whereCommand(), a.versionCommand(),
 	)
+	explainExits(root)
 	return root
 }
 

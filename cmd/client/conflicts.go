@@ -50,21 +50,20 @@ func (a *app) conflictsCommand() *cobra.Command {
 		Use:     "conflicts",
 		Short:   "Show and settle texts that could not be merged",
 		GroupID: groupConflict,
-		Long: `When you and a team-mate changed the same lines, theirs is in place and yours is
-kept. Conflicts lists what is kept; take settles it: mine puts your text back in
-place and sends it, theirs lets it go. ITEM is a key or an id from the list.
+		Long: `Where a team-mate changed the same lines, theirs is in place and yours is kept. Take
+mine puts yours back and sends it, theirs lets it go. ITEM is a key or a listed id.
 
 ` + exitHelp,
 		Example: `  client conflicts
-  client conflicts diff project_db.md
   client conflicts take mine project_db.md`,
 		Args: noArguments,
 		RunE: func(*cobra.Command, []string) error { return a.conflictsList() },
 	}
-	one := func(use, short string, run func(context.Context, *shelf, state.Kept) error) *cobra.Command {
+	// path is what stands between conflicts and use, with a space behind it.
+	one := func(path, use, short string, run func(context.Context, *shelf, state.Kept) error) *cobra.Command {
 		return &cobra.Command{
 			Use: use + " ITEM", Short: short, Args: oneItem,
-			Example: "  client conflicts " + use + " project_db.md",
+			Example: "  client conflicts " + path + use + " project_db.md\n  client conflicts " + path + use + " project_db.md --dir ~/notes",
 			RunE: func(cmd *cobra.Command, args []string) error {
 				s, kept, err := a.keptItem(args[0])
 				if err != nil {
@@ -75,20 +74,21 @@ place and sends it, theirs lets it go. ITEM is a key or an id from the list.
 		}
 	}
 	take := &cobra.Command{
-		Use: "take", Short: "Settle a conflict: take mine or theirs", Example: "  client conflicts take mine project_db.md",
+		Use: "take", Short: "Settle a conflict: take mine or theirs", Example: "  client conflicts take mine project_db.md\n  client conflicts take theirs project_db.md",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return usagef("%s wants mine or theirs", cmd.CommandPath())
 		},
 	}
-	take.AddCommand(one("mine", "Put the kept text back in place", a.takeMine), one("theirs", "Let the kept text go", a.takeTheirs))
+	take.AddCommand(one("take ", "mine", "Put the kept text back in place", a.takeMine), one("take ", "theirs", "Let the kept text go", a.takeTheirs))
 	cmd.AddCommand(
 		&cobra.Command{
-			Use: "list", Short: "List what is kept", Args: noArguments, Example: "  client conflicts list --json",
+			// The same as without a word.
+			Use: "list", Hidden: true, Short: "List what is kept", Args: noArguments, Example: "  client conflicts list\n  client conflicts list --json",
 			RunE: func(*cobra.Command, []string) error { return a.conflictsList() },
 		},
-		one("show", "Print the kept text", a.showKept),
-		one("diff", "Compare the file in place with the kept text", a.diffKept),
-		one("edit", "Edit the file with the kept text beside it, then let that go", a.editKept),
+		one("", "show", "Print the kept text", a.showKept),
+		one("", "diff", "Compare the file in place with the kept text", a.diffKept),
+		one("", "edit", "Edit the file with the kept text beside it, then let that go", a.editKept),
 		take,
 	)
 	return cmd

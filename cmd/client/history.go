@@ -219,9 +219,10 @@ func (a *app) restoreCommand() *cobra.Command {
 what came in between is lost: client log shows it.
 
 ` + exitHelp,
-		Example: `  client restore project_db.md@1204`,
-		Args:    oneItem,
-		RunE:    func(cmd *cobra.Command, args []string) error { return a.restore(cmd.Context(), args[0]) },
+		Example: `  client restore project_db.md@1204
+  client restore project_db.md@1204 --repo acme/widgets`,
+		Args: oneItem,
+		RunE: func(cmd *cobra.Command, args []string) error { return a.restore(cmd.Context(), args[0]) },
 	}
 }
 

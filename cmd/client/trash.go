@@ -38,11 +38,11 @@ it back, here and, with the next sync, at the server. ITEM is a key or an id.
 	}
 	cmd.AddCommand(
 		&cobra.Command{
-			Use: "list", Short: "List the trash", Args: noArguments, Example: "  client trash list --json",
+			Use: "list", Short: "List the trash", Args: noArguments, Example: "  client trash list\n  client trash list --json",
 			RunE: func(*cobra.Command, []string) error { return a.trashList() },
 		},
 		&cobra.Command{
-			Use: "restore ITEM", Short: "Put a file back", Args: oneItem, Example: "  client trash restore project_db.md",
+			Use: "restore ITEM", Short: "Put a file back", Args: oneItem, Example: "  client trash restore project_db.md\n  client trash restore project_db.md --dir ~/notes",
 			RunE: func(_ *cobra.Command, args []string) error { return a.trashRestore(args[0]) },
 		},
 	)
