@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"os"
 	"os/signal"
@@ -30,20 +31,26 @@ func TestMain(m *testing.M) {
 
 // TestScripts runs testdata/script against a real server. Each script has an
 // organization of its own, with tokens in the files dana.token, lee.token (members),
-// vic.token (viewer), and TEAMMEM_SERVER set.
+// vic.token (viewer), and TEAMMEM_SERVER set. The script tls has a server of its own,
+// TLS_SERVER, whose certificate is in TLS_CA.
 func TestScripts(t *testing.T) {
-	box := servertest.Start(t)
+	box, secure := servertest.Start(t), servertest.Start(t, servertest.WithTLS())
 	testscript.Run(t, testscript.Params{
 		Dir: "testdata/script",
 		Setup: func(env *testscript.Env) error {
-			org := organizationOf(env.WorkDir)
+			org, at := organizationOf(env.WorkDir), box
+			if org == "script-tls" {
+				at = secure
+			}
 			for user, role := range map[string]api.Role{"dana": api.Member, "lee": api.Member, "vic": api.Viewer} {
-				token := box.TokenOf(org, user, role)
+				token := at.TokenOf(org, user, role)
 				if err := os.WriteFile(filepath.Join(env.WorkDir, user+".token"), []byte(token+"\n"), 0o600); err != nil {
 					return err
 				}
 			}
 			env.Setenv("TEAMMEM_SERVER", box.URL)
+			env.Setenv("TLS_SERVER", secure.URL)
+			env.Setenv("TLS_CA", secure.CAFile)
 			env.Setenv("HOME", filepath.Join(env.WorkDir, "home"))
 			env.Setenv("TZ", "UTC")
 			return os.Mkdir(filepath.Join(env.WorkDir, "home"), 0o755)
@@ -52,6 +59,7 @@ func TestScripts(t *testing.T) {
 			"status":       checkStatus,
 			"await":        await,
 			"await-status": awaitStatus,
+			"lines":        jsonLines,
 			"revoke":       func(ts *testscript.TestScript, _ bool, args []string) { revoke(ts, box, args[0]) },
 		},
 	})
@@ -123,3 +131,13 @@ func revoke(ts *testscript.TestScript, box *servertest.Server, user string) {
 
 // organizationOf is the organization of one script.
 func organizationOf(workDir string) string { return strings.ToLower(filepath.Base(workDir)) }
+
+// jsonLines checks that every line of a file is one JSON object: lines FILE.
+func jsonLines(ts *testscript.TestScript, _ bool, args []string) {
+	for line := range strings.Lines(ts.ReadFile(args[0])) {
+		var object map[string]any
+		if err := json.Unmarshal([]byte(line), &object); err != nil {
+			ts.Fatalf("%q is no object: %v", line, err)
+		}
+	}
+}
