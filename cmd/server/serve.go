@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 
 	"github.com/spf13/cobra"
@@ -52,16 +53,21 @@ func noArgs(cmd *cobra.Command, args []string) error {
 
 // serve runs the server until ctx ends.
 func (p *program) serve(ctx context.Context) error {
-	log, err := p.logger()
+	lines := newLogBuffer(p.err)
+	log, err := p.logger(lines)
 	if err != nil {
 		return err
 	}
 	s, err := server.New(ctx, log, p.settings.server(), p.now)
 	if err != nil {
-		return err
+		return errors.Join(err, lines.Close())
+	}
+	// What was logged so far stands above.
+	if err := lines.Flush(); err != nil {
+		return errors.Join(err, s.Close())
 	}
 	p.announce(s)
-	return errors.Join(s.Run(ctx), s.Close())
+	return errors.Join(s.Run(ctx), s.Close(), lines.Close())
 }
 
 // announce says where the server answers, and on a database's first start where
@@ -77,7 +83,7 @@ func (p *program) announce(s *server.Server) {
 	fmt.Fprintf(p.err, "teammem server listening on %s\n", s.URL())
 }
 
-func (p *program) logger() (*slog.Logger, error) {
+func (p *program) logger(out io.Writer) (*slog.Logger, error) {
 	var level slog.Level
 	if err := level.UnmarshalText([]byte(p.settings.logLevel)); err != nil {
 		return nil, usagef("--log-level %q: want debug, info, warn or error", p.settings.logLevel)
@@ -85,9 +91,9 @@ func (p *program) logger() (*slog.Logger, error) {
 	options := &slog.HandlerOptions{Level: level}
 	switch p.settings.logFormat {
 	case "text":
-		return slog.New(slog.NewTextHandler(p.err, options)), nil
+		return slog.New(slog.NewTextHandler(out, options)), nil
 	case "json":
-		return slog.New(slog.NewJSONHandler(p.err, options)), nil
+		return slog.New(slog.NewJSONHandler(out, options)), nil
 	}
 	return nil, usagef("--log-format %q: want text or json", p.settings.logFormat)
 }
