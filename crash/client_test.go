@@ -112,7 +112,7 @@ func TestClientKilledAtEveryCall(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Logf("killed at %d calls, each %d-th of a kind; every file whole, every edit there", kills, step)
+	t.Logf("killed at %d calls, with a step of %d; every file whole, every edit there", kills, step)
 	if kills < len(changing) {
 		t.Errorf("only %d kills, so little is shown", kills)
 	}
