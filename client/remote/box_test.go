@@ -13,7 +13,7 @@ import (
 
 const (
 	repo  api.RepoSlug = "acme/widgets"
-	token              = "tm_of_a_test"
+	token string       = "tm_of_a_test"
 )
 
 // script is a server that answers as a test says, and counts.
