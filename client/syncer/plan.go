@@ -35,6 +35,8 @@ type Input struct {
 	// agreed: what we have is newer, so nothing is overwritten here, and what
 	// differs is pushed.
 	Offer bool
+	// Seen reports whether a text was ever here. It is asked with Offer only.
+	Seen func(api.Checksum) bool
 }
 
 // Local is one file of the directory.
@@ -169,8 +171,12 @@ func (p *planner) decide(key api.Key) (a Action, ok bool) {
 		return at(Pull, base)
 	case remote == "":
 		return p.decideGone(key, at)
-	case base == remote, p.Offer:
+	case base == remote, p.Offer && p.Seen(remote):
 		return at(Push, remote)
+	case p.Offer:
+		// Not an old text that came back but one that was never here: another
+		// client has offered it. What was agreed before tells nothing of it.
+		return at(Conflict, "")
 	case base == local.Checksum:
 		return at(Pull, base)
 	}

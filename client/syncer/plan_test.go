@@ -202,6 +202,9 @@ func drawWorld(t *rapid.T) *world {
 func (w *world) input() Input {
 	in := emptyInput()
 	in.Propagate, in.Offer = w.propagate, w.offer
+	in.Seen = func(s api.Checksum) bool {
+		return slices.ContainsFunc(w.history, func(text string) bool { return text != "" && sum(text) == s })
+	}
 	for key, text := range w.local {
 		in.Local[key] = Local{Checksum: sum(text)}
 	}

@@ -284,6 +284,10 @@ func (s *Syncer) input(here *here, there *there) Input {
 		Applied:   s.agreed.Tombstones,
 		Propagate: s.opts.Propagate,
 		Offer:     there.restored,
+		Seen: func(sum api.Checksum) bool {
+			_, seen := s.memory.Text(sum)
+			return seen
+		},
 	}
 	for key, file := range here.files {
 		in.Local[key] = Local{Checksum: file.Checksum}

@@ -230,6 +230,33 @@ func TestRestoredServer(t *testing.T) {
 	}
 }
 
+// A client that was behind when the server was restored does not push its older
+// text over what another one has offered meanwhile.
+func TestRestoredServerAndAClientBehind(t *testing.T) {
+	f := newFake()
+	a, b := newBox(t, f), newBox(t, f)
+	a.write("x.md", "one")
+	a.mustRound()
+	b.mustRound()
+	a.write("x.md", "two")
+	a.mustRound()
+	// The backup is older than both; A offers first.
+	f.epoch, f.version = "e2", 0
+	f.rows = map[api.Key]fakeRow{}
+	f.set("other.md", "of the backup")
+	for _, c := range []*box{a, b} {
+		c.opts.Accept = true
+		c.restart()
+		c.mustRound()
+	}
+	if f.rows["x.md"].text != "two" || b.read("x.md") != "two" {
+		t.Errorf("the server has %q, B has %q", f.rows["x.md"].text, b.read("x.md"))
+	}
+	if kept := b.kept(); len(kept) != 1 || kept[0].Key != "x.md" {
+		t.Errorf("B kept %v", kept)
+	}
+}
+
 // BR-20: the root disappears or is another one.
 func TestRootVanishes(t *testing.T) {
 	f := newFake()
