@@ -53,7 +53,7 @@ func (c *Client) Listen(ctx context.Context, repo api.RepoSlug, lastID string) (
 	if lastID != "" {
 		req.Header.Set("Last-Event-ID", lastID)
 	}
-	resp, err := c.http.Do(req)
+	resp, err := c.stream.Do(req)
 	if err != nil {
 		return fail(unreachable(c.opts.Server, err))
 	}
