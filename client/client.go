@@ -123,6 +123,9 @@ func Open(ctx context.Context, log *slog.Logger, cfg Config, scanner syncer.Scan
 	if err != nil {
 		return nil, err
 	}
+	if err := s.retire(); err != nil {
+		return nil, err
+	}
 	s.syncer = syncer.New(log, s.dir, s.remote, s.store, scanner, now, tell, agreed, syncer.Options{
 		Repo: cfg.Repo, Marker: marker, Limits: limits, PerKey: perKey,
 		Propagate: cfg.Propagate, Accept: cfg.Accept, NoPush: cfg.NoPush, NoPull: cfg.NoPull, DryRun: cfg.DryRun,

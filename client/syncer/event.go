@@ -26,6 +26,7 @@ const (
 	EventOnline   EventKind = "online"
 	EventSignIn   EventKind = "sign-in"
 	EventWatching EventKind = "watching"
+	EventRetired  EventKind = "retired" // kept or trashed texts that grow old
 )
 
 // Event is one thing that happened, to some keys. It never holds contents.
