@@ -81,6 +81,12 @@ func (s *Syncer) offer(plan []Action, there *there) {
 			entry := s.agreed.Entries[a.Key]
 			entry.Base = a.Base
 			s.setEntry(a.Key, entry)
+		case a.Kind == Conflict && s.agreed.Entries[a.Key].Base != a.Remote:
+			// Not settled yet. What was agreed in another life would make lines
+			// that were never in this one look as if a team-mate had removed them.
+			entry := s.agreed.Entries[a.Key]
+			entry.Base = ""
+			s.setEntry(a.Key, entry)
 		}
 	}
 }
