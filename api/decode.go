@@ -118,6 +118,8 @@ func DecodePushResult(data []byte) (PushResult, error) {
 			p.Checksum, err = r.wantChecksum()
 		case "epoch":
 			err = r.optional(func() error { return r.epoch(&p.Epoch) })
+		case "changed":
+			err = r.optional(func() (err error) { p.Changed, err = r.wantBool(); return err })
 		default:
 			err = r.skip()
 		}

@@ -139,7 +139,7 @@ func TestDecodeHashes(t *testing.T) {
 
 func TestDecodePushResult(t *testing.T) {
 	at, _ := api.ParseTime("2026-11-30T12:00:00Z")
-	want := api.PushResult{OrganizationID: "org_1", Repo: "acme/widgets", Version: 8, Epoch: "e1", LastModified: at, Checksum: someSum}
+	want := api.PushResult{OrganizationID: "org_1", Repo: "acme/widgets", Version: 8, Epoch: "e1", LastModified: at, Checksum: someSum, Changed: true}
 	written, err := json.Marshal(want)
 	if err != nil {
 		t.Fatal(err)

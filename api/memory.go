@@ -47,6 +47,10 @@ type PushResult struct {
 	Epoch          Epoch    `json:"epoch"`
 	LastModified   Time     `json:"lastModified"`
 	Checksum       Checksum `json:"checksum"`
+	// Changed says that this change made the version. It is false where all that
+	// was asked stood there already: then somebody else made it, and what else it
+	// holds is not known.
+	Changed bool `json:"changed"`
 }
 
 // Change is one event of a live stream: a repo has reached a version. On the wire

@@ -175,7 +175,7 @@ func wireTypes() map[string]any {
 			Entries: map[api.Key]string{"a": ""}, Deletions: []api.Key{"b"},
 			BaseChecksums: map[api.Key]*api.Checksum{"a": nil, "b": &sum}, Modified: map[api.Key]api.Time{"a": now},
 		},
-		"PushResult": api.PushResult{OrganizationID: "org_1", Repo: "acme/widgets", Version: 3, Epoch: "e", LastModified: now, Checksum: sum},
+		"PushResult": api.PushResult{OrganizationID: "org_1", Repo: "acme/widgets", Version: 3, Epoch: "e", LastModified: now, Checksum: sum, Changed: true},
 		"WhoAmI":     api.WhoAmI{OrganizationID: "org_1", Organization: "acme", User: "dana", Role: api.Member, TokenID: "tok_1", Expires: &now},
 		"WellKnown":  api.WellKnown{Server: "teammem", Version: "1", Limits: api.DefaultLimits, Extensions: []string{api.ExtensionSince}},
 		"Error": (&api.Error{Code: api.Conflict, Message: "m", Details: api.Details{

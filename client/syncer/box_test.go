@@ -263,13 +263,14 @@ func (f *fakeServer) Put(_ context.Context, _ api.RepoSlug, push api.Push, ifMat
 	if err := f.holds(push, ifMatch); err != nil {
 		return api.PushResult{}, err
 	}
+	before := f.version
 	f.apply(push)
 	if f.after != nil {
 		if err := f.after(push); err != nil {
 			return api.PushResult{}, err
 		}
 	}
-	return api.PushResult{OrganizationID: "o", Repo: repo, Version: f.version, Epoch: f.epoch, Checksum: f.checksum()}, nil
+	return api.PushResult{OrganizationID: "o", Repo: repo, Version: f.version, Epoch: f.epoch, Checksum: f.checksum(), Changed: f.version > before}, nil
 }
 
 func (f *fakeServer) holds(push api.Push, ifMatch api.Checksum) error {

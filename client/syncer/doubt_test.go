@@ -176,6 +176,27 @@ func TestPushAfterUnnoticedRestore(t *testing.T) {
 	}
 }
 
+// A push that finds all of its texts there already is at the number of our own next
+// version, but a team-mate made it and wrote more.
+func TestPushThatWasThereAlready(t *testing.T) {
+	f := newFake()
+	f.set("x.md", "one")
+	b := newBox(t, f)
+	b.mustRound()
+	b.write("y.md", "two")
+	f.version++
+	f.rows["y.md"] = fakeRow{text: "two", version: f.version}
+	f.rows["z.md"] = fakeRow{text: "three", version: f.version}
+	if _, err := b.s.Round(context.Background(), syncer.Edits); err != nil {
+		t.Fatal(err)
+	}
+	b.mustRound()
+	if got := strings.Join(b.files(), " "); got != "x.md y.md z.md" {
+		t.Errorf("the directory holds %s", got)
+	}
+	b.settled(f)
+}
+
 // A file whose key was deleted goes, whatever its name would clash with.
 func TestRemovalBeforeClash(t *testing.T) {
 	x, y := api.ChecksumOfString("x"), api.ChecksumOfString("y")

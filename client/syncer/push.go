@@ -291,8 +291,9 @@ func (s *sender) sent(batch []item, result api.PushResult) {
 	s.etag = result.Checksum
 	sameLife := result.Epoch == "" || s.agreed.Epoch == "" || result.Epoch == s.agreed.Epoch
 	switch {
-	case sameLife && result.Version == s.agreed.Version+1 && !s.unsure:
-		// Nobody else wrote in between, so this is the whole news.
+	case sameLife && result.Changed && result.Version == s.agreed.Version+1 && !s.unsure:
+		// Nobody else wrote in between, so this is the whole news. A push that found
+		// all of it there already says nothing of what came with that.
 		s.agreed.Version, s.agreed.Checksum = result.Version, result.Checksum
 		if result.Epoch != "" {
 			s.agreed.Epoch = result.Epoch

@@ -88,7 +88,7 @@ func (b *box) push(t reporter, push api.Push, ifMatch api.Tags) store.Head {
 	if err != nil {
 		t.Fatalf("push: %v", err)
 	}
-	return head
+	return head.Head
 }
 
 // view reads and expects no error.

@@ -63,14 +63,14 @@ func noEntry(key api.Key, version api.Version) *api.Error {
 // Restore gives an entry the text it had at a version, or deletes it where it was
 // deleted then. It is a push like any other: a new version, under the same rules,
 // on the base that it names, or on whatever stands there now.
-func (l *Ledger) Restore(ctx context.Context, caller Caller, repo api.RepoSlug, ask api.Restore) (store.Head, error) {
+func (l *Ledger) Restore(ctx context.Context, caller Caller, repo api.RepoSlug, ask api.Restore) (Result, error) {
 	past, content, err := l.At(ctx, caller, repo, ask.Key, ask.Version)
 	if err != nil {
-		return store.Head{}, err
+		return Result{}, err
 	}
 	base, err := l.restoreBase(ctx, caller, repo, ask)
 	if err != nil {
-		return store.Head{}, err
+		return Result{}, err
 	}
 	push := api.Push{BaseChecksums: map[api.Key]*api.Checksum{ask.Key: base}}
 	if past.Deleted {

@@ -181,8 +181,8 @@ func pushesAgree(t *rapid.T, b *box) {
 		if got != want {
 			t.Fatalf("push %+v on version %d: got %d (%v), want %d", push, before, got, err, want)
 		}
-		if err == nil && (head.Version != o.version || head.Checksum != o.checksum()) {
-			t.Fatalf("push %+v answers version %d, want %d", push, head.Version, o.version)
+		if err == nil && (head.Version != o.version || head.Changed != (o.version > before) || head.Checksum != o.checksum()) {
+			t.Fatalf("push %+v answers version %d, changed %v; want %d after %d", push, head.Version, head.Changed, o.version, before)
 		}
 		o.agree(t, b)
 	}

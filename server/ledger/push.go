@@ -12,16 +12,24 @@ import (
 	"github.com/teammem/teammem/server/store"
 )
 
+// Result is what stands after a push.
+type Result struct {
+	store.Head
+	// Changed says that the push made the version of the head. Where all that it
+	// asked stood already, somebody else did.
+	Changed bool
+}
+
 // Push applies a PUT, whole or not at all, and gives the head that stands
 // afterwards: a new version, or the old one when all that is asked already
 // stands. A refusal is an *[api.Error] and has changed nothing.
 //
 // Asking for nothing of a repo without memory makes none: the head has version 0
 // then, and the checksum of the empty set.
-func (l *Ledger) Push(ctx context.Context, caller Caller, repo api.RepoSlug, push api.Push, ifMatch api.Tags) (store.Head, error) {
+func (l *Ledger) Push(ctx context.Context, caller Caller, repo api.RepoSlug, push api.Push, ifMatch api.Tags) (Result, error) {
 	ask, err := prepare(caller, push, ifMatch, l.limits)
 	if err != nil {
-		return store.Head{}, err
+		return Result{}, err
 	}
 	changed := false
 	head, err := l.store.Commit(ctx, caller.ref(repo), ask.touched(), func(state store.State) (*store.Change, error) {
@@ -30,13 +38,13 @@ func (l *Ledger) Push(ctx context.Context, caller Caller, repo api.RepoSlug, pus
 		return change, err
 	})
 	if err != nil {
-		return store.Head{}, l.explain(ctx, caller, repo, "push", err)
+		return Result{}, l.explain(ctx, caller, repo, "push", err)
 	}
 	head.Checksum = checksumOfHead(head)
 	if changed {
 		l.tell(events.Event{Organization: caller.OrgUID, Repo: repo, Version: head.Version, Checksum: head.Checksum})
 	}
-	return head, nil
+	return Result{Head: head, Changed: changed}, nil
 }
 
 // request is a push that is well formed in itself. What it needs of the repo is

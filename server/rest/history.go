@@ -275,9 +275,9 @@ func (h *Handler) restoreEntry(c *call) error {
 	if err != nil {
 		return err
 	}
-	head, err := h.ledger.Restore(c.r.Context(), c.caller, q.repo, ask)
+	done, err := h.ledger.Restore(c.r.Context(), c.caller, q.repo, ask)
 	if err != nil {
 		return err
 	}
-	return writeResult(c, q.repo, epoch, head)
+	return writeResult(c, q.repo, epoch, done)
 }

@@ -171,22 +171,23 @@ func (h *Handler) putTeamMemory(c *call) error {
 	if err != nil {
 		return err
 	}
-	head, err := h.ledger.Push(ctx, c.caller, query.repo, push, ifMatch)
+	done, err := h.ledger.Push(ctx, c.caller, query.repo, push, ifMatch)
 	if err != nil {
 		return err
 	}
-	return writeResult(c, query.repo, epoch, head)
+	return writeResult(c, query.repo, epoch, done)
 }
 
 // writeResult answers with what stands after a change.
-func writeResult(c *call, repo api.RepoSlug, epoch api.Epoch, head store.Head) error {
-	setHead(c, head)
+func writeResult(c *call, repo api.RepoSlug, epoch api.Epoch, done ledger.Result) error {
+	setHead(c, done.Head)
 	return writeJSON(c, http.StatusOK, api.PushResult{
 		OrganizationID: c.caller.OrgUID,
 		Repo:           repo,
-		Version:        head.Version,
+		Version:        done.Version,
 		Epoch:          epoch,
-		LastModified:   api.NewTime(head.LastModified),
-		Checksum:       head.Checksum,
+		LastModified:   api.NewTime(done.LastModified),
+		Checksum:       done.Checksum,
+		Changed:        done.Changed,
 	})
 }

@@ -48,10 +48,10 @@ type Ledger interface {
 	Head(ctx context.Context, caller ledger.Caller, repo api.RepoSlug) (store.Head, error)
 	View(ctx context.Context, caller ledger.Caller, repo api.RepoSlug, since api.Version) (ledger.View, error)
 	Bodies(ctx context.Context, caller ledger.Caller, rows []store.Row, fn func(row store.Row, content []byte) error) error
-	Push(ctx context.Context, caller ledger.Caller, repo api.RepoSlug, push api.Push, ifMatch api.Tags) (store.Head, error)
+	Push(ctx context.Context, caller ledger.Caller, repo api.RepoSlug, push api.Push, ifMatch api.Tags) (ledger.Result, error)
 	History(ctx context.Context, caller ledger.Caller, repo api.RepoSlug, key api.Key, before api.Version, limit int) ([]store.Past, error)
 	At(ctx context.Context, caller ledger.Caller, repo api.RepoSlug, key api.Key, version api.Version) (store.Past, []byte, error)
-	Restore(ctx context.Context, caller ledger.Caller, repo api.RepoSlug, ask api.Restore) (store.Head, error)
+	Restore(ctx context.Context, caller ledger.Caller, repo api.RepoSlug, ask api.Restore) (ledger.Result, error)
 }
 
 // Authenticator finds whom an Authorization header speaks for.
