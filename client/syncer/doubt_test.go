@@ -197,6 +197,28 @@ func TestPushThatWasThereAlready(t *testing.T) {
 	b.settled(f)
 }
 
+// A name that the server refused for a key that had come meanwhile is free again when
+// that key is gone, though the set is then what it was before.
+func TestRefusedForAKeyThatWent(t *testing.T) {
+	f := newFake()
+	f.set("x.md", "one")
+	b := newBox(t, f)
+	b.mustRound()
+	f.set("sub/C.md", "theirs")
+	b.write("sub/c.md", "mine")
+	f.before = func(api.Push) error { return api.TwinError("sub/c.md", "sub/C.md") }
+	if _, err := b.s.Round(context.Background(), syncer.Edits); err != nil {
+		t.Fatal(err)
+	}
+	f.before = nil
+	f.remove("sub/C.md")
+	b.mustRound()
+	if got := f.rows["sub/c.md"].text; got != "mine" {
+		t.Errorf("sub/c.md is %q at the server", got)
+	}
+	b.settled(f)
+}
+
 // A file whose key was deleted goes, whatever its name would clash with.
 func TestRemovalBeforeClash(t *testing.T) {
 	x, y := api.ChecksumOfString("x"), api.ChecksumOfString("y")

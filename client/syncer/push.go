@@ -17,6 +17,7 @@ const (
 	RefusedSecret = "secret" // held here by the scanner
 	RefusedKey    = "key"    // cannot be pushed under this name
 	RefusedLimit  = "limit"  // more than the server takes
+	RefusedClash  = "clash"  // cannot stand beside a key that has come to the server; news ends it
 	RefusedServer = "server" // the server said no
 )
 
@@ -99,7 +100,7 @@ const (
 )
 
 func (s *Syncer) pushItem(a Action, here *here, report *Report) (item, verdict) {
-	if r, ok := s.agreed.Refused[a.Key]; ok && r.Checksum == a.Local && (r.Kind == RefusedLimit || r.Kind == RefusedServer) {
+	if r, ok := s.agreed.Refused[a.Key]; ok && r.Checksum == a.Local && slices.Contains([]string{RefusedLimit, RefusedClash, RefusedServer}, r.Kind) {
 		return item{}, stays
 	}
 	text, err := s.dir.Read(a.Key, s.opts.Limits.EntryBytes)
@@ -315,6 +316,10 @@ func (s *sender) refusedItem(it item, e *api.Error) {
 		if e.Details.ErrorCode == api.ErrorCodeTooManyEntries {
 			r.Limit, s.full = int64(e.Details.MaxEntries), e
 		}
+	}
+	if e.Details.ErrorCode == api.ErrorCodeKeyTwin || e.Details.ErrorCode == api.ErrorCodeKeyDirectory {
+		r.Kind = RefusedClash
+		s.doubt() // had the plan known the other key, it would have held this one
 	}
 	s.refuse(it.key, r)
 }

@@ -125,7 +125,7 @@ func (s *Syncer) SetLimits(limits api.Limits, perKey bool) {
 
 // ForgiveAll forgets every refusal of the server, after a new login or a new
 // configuration: one of them may have been the cause.
-func (s *Syncer) ForgiveAll() { s.forgiveRefusals(RefusedLimit, RefusedServer) }
+func (s *Syncer) ForgiveAll() { s.forgiveRefusals(RefusedLimit, RefusedClash, RefusedServer) }
 
 // ErrHalted is wrapped by a round that stopped to ask a person. Nothing was
 // changed on either side, or no more than the round's report says.
@@ -231,6 +231,9 @@ func (s *Syncer) attempt(ctx context.Context, mode Mode, report *Report) error {
 	there, news, err := s.fetch(ctx, mode)
 	if err != nil || !news && mode == News {
 		return err
+	}
+	if there.version != s.agreed.Version || there.restored {
+		s.forgiveRefusals(RefusedClash)
 	}
 	if err := s.reap(); err != nil {
 		return err
