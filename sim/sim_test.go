@@ -13,47 +13,46 @@ import (
 )
 
 // TestSimulation runs many schedules, each from its own seed. SIM_SEEDS says how
-// many, SIM_SEED names one whose whole story is then told, SIM_FAULT plants a
+// many, SIM_FIRST from which on, SIM_SEED names one whose whole story is then told, SIM_FAULT plants a
 // fault.
 func TestSimulation(t *testing.T) {
 	f := fault(os.Getenv("SIM_FAULT"))
 	if f != noFault && !plantable(f) {
 		t.Fatalf("SIM_FAULT=%s: want one of %v", f, faults)
 	}
-	if one := os.Getenv("SIM_SEED"); one != "" {
-		seed, err := strconv.ParseUint(one, 10, 64)
-		if err != nil {
-			t.Fatalf("SIM_SEED: %v", err)
-		}
+	if os.Getenv("SIM_SEED") != "" {
+		seed := number(t, "SIM_SEED", 0)
 		w := run(seed, f)
 		t.Logf("seed %d:\n%s", seed, strings.Join(w.trace, "\n"))
 		report(t, seed, w)
 		return
 	}
-	runAll(t, seeds(t), f)
+	count := uint64(2000)
+	switch {
+	case testing.Short():
+		count = 100
+	case slow:
+		count = 300
+	}
+	runAll(t, number(t, "SIM_FIRST", 0), number(t, "SIM_SEEDS", count), f)
 }
 
-func seeds(t *testing.T) uint64 {
+// number reads a number from the environment.
+func number(t *testing.T, name string, otherwise uint64) uint64 {
 	t.Helper()
-	text := os.Getenv("SIM_SEEDS")
-	switch {
-	case text != "":
-	case testing.Short():
-		return 100
-	case slow:
-		return 300
-	default:
-		return 2000
+	text := os.Getenv(name)
+	if text == "" {
+		return otherwise
 	}
 	n, err := strconv.ParseUint(text, 10, 64)
 	if err != nil {
-		t.Fatalf("SIM_SEEDS: %v", err)
+		t.Fatalf("%s: %v", name, err)
 	}
 	return n
 }
 
 // runAll spreads the seeds over the processors. A world is in one goroutine.
-func runAll(t *testing.T, count uint64, f fault) {
+func runAll(t *testing.T, first, count uint64, f fault) {
 	t.Helper()
 	const mostReports = 10
 	var next, failed atomic.Uint64
@@ -61,10 +60,11 @@ func runAll(t *testing.T, count uint64, f fault) {
 	for range runtime.GOMAXPROCS(0) {
 		all.Go(func() {
 			for failed.Load() < mostReports {
-				seed := next.Add(1) - 1
-				if seed >= count {
+				n := next.Add(1) - 1
+				if n >= count {
 					return
 				}
+				seed := first + n
 				if w := run(seed, f); len(w.violations) > 0 {
 					failed.Add(1)
 					report(t, seed, w)
