@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -22,6 +23,12 @@ func (p *pages) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
+func (p *pages) seen() []string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return slices.Clone(p.writes)
+}
+
 func TestLogLinesComeTogetherAndSoon(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		out := &pages{}
@@ -29,17 +36,18 @@ func TestLogLinesComeTogetherAndSoon(t *testing.T) {
 		for i := range 3 {
 			fmt.Fprintf(b, "line %d\n", i)
 		}
-		if len(out.writes) > 0 {
-			t.Errorf("written at once: %q", out.writes)
+		if early := out.seen(); len(early) > 0 {
+			t.Errorf("written at once: %q", early)
 		}
 		time.Sleep(logDelay)
 		synctest.Wait()
-		if got := strings.Join(out.writes, "|"); got != "line 0\nline 1\nline 2\n" {
+		if got := strings.Join(out.seen(), "|"); got != "line 0\nline 1\nline 2\n" {
 			t.Errorf("got %q", got)
 		}
 		fmt.Fprint(b, "last\n")
-		if err := b.Close(); err != nil || len(out.writes) != 2 || out.writes[1] != "last\n" {
-			t.Errorf("at the end: %q, %v", out.writes, err)
+		err := b.Close()
+		if all := out.seen(); err != nil || len(all) != 2 || all[1] != "last\n" {
+			t.Errorf("at the end: %q, %v", all, err)
 		}
 	})
 }
@@ -56,14 +64,15 @@ func TestLogLinesStayWhole(t *testing.T) {
 			t.Fatal(err)
 		}
 		total := 0
-		for _, w := range out.writes {
+		all := out.seen()
+		for _, w := range all {
 			if !strings.HasSuffix(w, "\n") || len(w)%len(line) != 0 {
 				t.Errorf("a write of %d bytes cuts a line", len(w))
 			}
 			total += len(w)
 		}
-		if total != 200*len(line) || len(out.writes) > 5 {
-			t.Errorf("%d bytes in %d writes", total, len(out.writes))
+		if total != 200*len(line) || len(all) > 5 {
+			t.Errorf("%d bytes in %d writes", total, len(all))
 		}
 	})
 }
