@@ -219,6 +219,22 @@ func TestRefusedForAKeyThatWent(t *testing.T) {
 	b.settled(f)
 }
 
+// A client that has lost its state asks before it pushes: what looks new to it may have
+// been deleted.
+func TestStateLostThenEdits(t *testing.T) {
+	f := newFake()
+	f.set("x.md", "one")
+	f.remove("x.md")
+	b := newBox(t, f)
+	b.write("x.md", "one")
+	if _, err := b.s.Round(context.Background(), syncer.Edits); err != nil {
+		t.Fatal(err)
+	}
+	if !f.rows["x.md"].deleted || len(b.files()) != 0 {
+		t.Errorf("the server holds %+v, the directory %s", f.rows, b.files())
+	}
+}
+
 // A file whose key was deleted goes, whatever its name would clash with.
 func TestRemovalBeforeClash(t *testing.T) {
 	x, y := api.ChecksumOfString("x"), api.ChecksumOfString("y")

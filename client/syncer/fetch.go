@@ -10,9 +10,10 @@ import (
 )
 
 // fetch asks the server what it has, or remembers it when mode is Edits. news is
-// false when that is what it had before.
+// false when that is what it had before. Who never heard of it, or has forgotten,
+// asks in any case: a file that looks new may be one that was deleted there.
 func (s *Syncer) fetch(ctx context.Context, mode Mode) (t *there, news bool, err error) {
-	if mode == Edits {
+	if mode == Edits && s.agreed.Version > 0 {
 		return s.remembered(), false, nil
 	}
 	answer, err := s.server.Get(ctx, s.opts.Repo, remote.Query{Since: s.agreed.Version, IfNoneMatch: s.agreed.Checksum})
