@@ -235,6 +235,24 @@ func TestStateLostThenEdits(t *testing.T) {
 	}
 }
 
+// A restore is noticed by a client that has pushed and has not yet heard the server in
+// full.
+func TestRestoredAfterTheFirstPush(t *testing.T) {
+	f := newFake()
+	b := newBox(t, f)
+	b.write("y.md", "mine")
+	f.before = func(api.Push) error { f.set("x.md", "one"); return nil }
+	if _, err := b.s.Round(context.Background(), syncer.Edits); err != nil {
+		t.Fatal(err)
+	}
+	f.before = nil
+	f.epoch = "e2"
+	f.set("y.md", "of another life")
+	if _, err := b.round(); !errors.Is(err, syncer.ErrHalted) || b.read("y.md") != "mine" {
+		t.Errorf("got %v, want a question; y.md is %q", err, b.read("y.md"))
+	}
+}
+
 // A file whose key was deleted goes, whatever its name would clash with.
 func TestRemovalBeforeClash(t *testing.T) {
 	x, y := api.ChecksumOfString("x"), api.ChecksumOfString("y")

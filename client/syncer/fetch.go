@@ -55,7 +55,7 @@ func (s *Syncer) fetched(ctx context.Context, m api.Memory) (*there, error) {
 	if err := s.checkIdentity(m); err != nil {
 		return nil, err
 	}
-	restored := s.agreed.Version > 0 && (m.Version < s.agreed.Version || m.Epoch != s.agreed.Epoch && s.agreed.Epoch != "")
+	restored := m.Version < s.agreed.Version || s.agreed.Epoch != "" && m.Epoch != s.agreed.Epoch
 	if restored {
 		if !s.opts.Accept {
 			return nil, s.restoredHalt(m)

@@ -306,6 +306,9 @@ func (s *sender) sent(batch []item, result api.PushResult) {
 	if s.agreed.OrganizationID == "" {
 		s.agreed.OrganizationID = result.OrganizationID
 	}
+	if s.agreed.Epoch == "" {
+		s.agreed.Epoch = result.Epoch // what was agreed just now is of this life
+	}
 	s.dirty = true
 }
 
