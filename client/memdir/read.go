@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"os"
 	"unicode/utf8"
 
 	"github.com/teammem/teammem/api"
@@ -37,16 +36,7 @@ func (f *folder) read(name, full string, limit int) (reading, error) {
 }
 
 func (f *folder) readOnce(name, full string, limit int) (reading, error) {
-	seen, err := f.root.Lstat(name)
-	if err != nil {
-		return reading{}, err
-	}
-	if !seen.Mode().IsRegular() {
-		return reading{}, leave(full, reasonOfMode(seen.Mode()), "")
-	}
-	// Between the look and the opening a pipe may have come: openFlags keep that
-	// from blocking, and the comparison from being read.
-	file, err := f.root.OpenFile(name, os.O_RDONLY|openFlags, 0)
+	file, err := openRegular(f.root, name, full)
 	if err != nil {
 		return reading{}, err
 	}
@@ -54,9 +44,6 @@ func (f *folder) readOnce(name, full string, limit int) (reading, error) {
 	opened, err := file.Stat()
 	if err != nil {
 		return reading{}, err
-	}
-	if !opened.Mode().IsRegular() || !os.SameFile(seen, opened) {
-		return reading{}, fmt.Errorf("open %s: %w", full, errMoved)
 	}
 	var content bytes.Buffer
 	if size := opened.Size(); size < int64(limit) {
