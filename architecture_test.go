@@ -87,6 +87,8 @@ var doors = []door{
 	{"modernc.org/sqlite", "server/store/sqlite", "bench", "SQLite is known to its own store only, and to the bare peer that the store is measured against"},
 	{"github.com/golang-migrate/migrate/v4", "server/store/schema", "", "its locks differ by database and it closes what it is given: one package knows that"},
 
+	{"github.com/bmatcuk/doublestar/v4", "server/auth", "", "patterns of repos say who may do what; one package matches them"},
+
 	{"github.com/gofrs/flock", "client/memdir server/store/sqlite server", "", "a lock of the operating system, for one daemon a directory and one migration a file"},
 	{"golang.org/x/sys", "client/memdir cmd/client", "", "what os does not show: inode and ctime, and for the doctor whether a folder may be written to"},
 	{"github.com/fsnotify/fsnotify", "client/watch", "", "events differ by system and lie; one package settles them"},

@@ -37,6 +37,14 @@ const (
 	// HeaderClient names the machine a change comes from, for history and
 	// audit: printable text of at most 200 bytes, chosen by the client.
 	HeaderClient = "Teammem-Client"
+	// HeaderOrganization names the organization that a request is about, by name
+	// or id, for people who are in several.
+	HeaderOrganization = "Teammem-Organization"
+	// HeaderTokenExpires carries the time at which the request's token ends, during
+	// its last week.
+	HeaderTokenExpires = "Teammem-Token-Expires"
+	// HeaderRepo carries a repo's name of now where it was asked for by an old one.
+	HeaderRepo = "Teammem-Repo"
 	// HeaderRequestID carries the server's id of a request on every answer.
 	HeaderRequestID = "Teammem-Request-Id"
 	// HeaderVersion carries the repo's version beside the ETag, for the case

@@ -96,6 +96,14 @@ const (
 	ErrorCodeTokenMissing   = "token_missing"
 	ErrorCodeTokenInvalid   = "token_invalid"
 	ErrorCodeRole           = "role"
+	ErrorCodeOrganization   = "organization" // none is named, or not one of the caller's
+	ErrorCodeFailedSignIns  = "failed_sign_ins"
+	ErrorCodeTooManyRepos   = "too_many_repos"
+	ErrorCodeRepoTooLarge   = "repo_too_large"
+	ErrorCodeTooManyWrites  = "too_many_writes"
+	ErrorCodeExists         = "exists"
+	ErrorCodeUnknown        = "unknown" // no such member, group, token or repo
+	ErrorCodeLastAdmin      = "last_admin"
 	ErrorCodeCorrupt        = "stored_content_corrupt"
 	ErrorCodeBusy           = "busy"
 )
@@ -138,6 +146,9 @@ type Details struct {
 	Version         *Version   `json:"version,omitempty"`
 	Checksum        Checksum   `json:"checksum,omitempty"`
 	RequestID       string     `json:"request_id,omitempty"`
+	Organizations   []string   `json:"organizations,omitempty"` // those that may be named
+	MaxRepos        int        `json:"max_repos,omitempty"`
+	MaxPerMinute    int        `json:"max_per_minute,omitempty"`
 }
 
 // Standing is one key and what stands there now: a checksum, or null for

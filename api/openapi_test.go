@@ -181,6 +181,7 @@ func wireTypes() map[string]any {
 		"Error": (&api.Error{Code: api.Conflict, Message: "m", Details: api.Details{
 			ErrorCode: api.ErrorCodeConflict, MaxEntries: 1, ReceivedEntries: 2, MaxBytes: 3, ReceivedBytes: 4, Key: "a", Other: "b", Rule: "r",
 			Place: "/a", Offset: 5, Conflicts: []api.Standing{{Key: "a", Checksum: &sum}, {Key: "b"}}, Version: &version, Checksum: sum, RequestID: "i",
+			Organizations: []string{"acme"}, MaxRepos: 6, MaxPerMinute: 7,
 		}}).Body(),
 	}
 }

@@ -28,6 +28,61 @@ func ParseRole(s string) (Role, error) {
 	return "", fmt.Errorf("no role %q: want one of viewer, member, maintainer, admin", clip(s))
 }
 
+// NoRole is what somebody is on repos that are taken away from them.
+const NoRole Role = "none"
+
+// Lesser gives the lower of two roles. What is no role is lower than all.
+func (r Role) Lesser(other Role) Role {
+	if r.rank() < other.rank() {
+		return r
+	}
+	return other
+}
+
+// Greater gives the higher of two roles.
+func (r Role) Greater(other Role) Role {
+	if r.rank() > other.rank() {
+		return r
+	}
+	return other
+}
+
+func (r Role) rank() int { return slices.Index(Roles, r) }
+
+// Scope narrows what a token may do of what its role holds.
+type Scope string
+
+// The scopes.
+const (
+	FullScope  Scope = ""      // all that the role holds
+	ReadScope  Scope = "read"  // reading
+	WriteScope Scope = "write" // reading and writing
+)
+
+// ParseScope reads a scope's name; "all" and nothing are the full one.
+func ParseScope(s string) (Scope, error) {
+	switch s {
+	case "", "all":
+		return FullScope, nil
+	case string(ReadScope), string(WriteScope):
+		return Scope(s), nil
+	}
+	return "", fmt.Errorf("no scope %q: want one of read, write, all", clip(s))
+}
+
+// Admits reports whether the scope leaves the right.
+func (s Scope) Admits(right Right) bool {
+	switch s {
+	case FullScope:
+		return true
+	case ReadScope:
+		return right == Public || right == Known || right == Read
+	case WriteScope:
+		return right == Public || right == Known || right == Read || right == Write
+	}
+	return false
+}
+
 // Right is what a route asks of its caller.
 type Right string
 
@@ -37,6 +92,8 @@ const (
 	Known  Right = "known" // any valid token
 	Read   Right = "read"
 	Write  Right = "write"
+	// Administer is members, groups, tokens of others, limits, names, audit.
+	Administer Right = "administer"
 )
 
 // leastRole is the table of rights: the least role that holds each.
@@ -44,7 +101,13 @@ var leastRole = map[Right]Role{
 	Known: Viewer,
 	Read:  Viewer,
 	Write: Member,
+
+	Administer: Admin,
 }
+
+// OfRepo reports whether a right is held on single repos, so that a route's repo
+// decides about it.
+func (r Right) OfRepo() bool { return r != Public && r != Known && r != Administer }
 
 // May reports whether the role holds the right. An unknown role or right holds
 // nothing.
@@ -53,5 +116,5 @@ func (r Role) May(right Right) bool {
 		return true
 	}
 	least, ok := leastRole[right]
-	return ok && slices.Contains(Roles, r) && slices.Index(Roles, r) >= slices.Index(Roles, least)
+	return ok && r.rank() >= 0 && r.rank() >= least.rank()
 }

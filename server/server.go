@@ -44,6 +44,7 @@ type Config struct {
 	InsecureHTTP bool // serve plain http off loopback all the same
 
 	HTTP rest.Config
+	Auth auth.Config
 
 	HeaderBytes int           // of a request; more is answered 431
 	HeaderTime  time.Duration // for a request's header to arrive
@@ -112,7 +113,7 @@ func New(ctx context.Context, log *slog.Logger, cfg Config, now func() time.Time
 	if s.first, err = firstStart(ctx, s.store, cfg.Data, now()); err != nil {
 		return nil, fmt.Errorf("first start: %w", err)
 	}
-	s.auth = auth.New(log, s.store, now)
+	s.auth = auth.New(log, s.store, now, cfg.Auth)
 	s.events = events.New(cfg.Heartbeat)
 	rules := ledger.New(log, s.store, now, cfg.HTTP.Limits, s.announce)
 	if s.rest, err = rest.New(log, rules, s.auth, s.store, s.events, cfg.HTTP); err != nil {

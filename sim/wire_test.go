@@ -27,7 +27,7 @@ type server struct {
 	w       *world
 	db      *memory.Store
 	handler http.Handler
-	who     auth.Identity
+	who     auth.Caller
 	backups []memory.Snapshot
 	lives   int // epochs begun
 	puts    int // that changed something
@@ -43,7 +43,7 @@ func newServer(w *world) (*server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.who = auth.Identity{Org: org.ID, OrgUID: org.UID, User: token.User, UserName: "dana", Token: token.ID, TokenUID: token.UID, Role: api.Member}
+	s.who = auth.Caller{Org: org.ID, OrgUID: org.UID, User: token.User, UserName: "dana", Token: token.ID, TokenUID: token.UID, Role: api.Member}
 	quiet := slog.New(slog.DiscardHandler)
 	rules := ledger.New(quiet, s.db, func() time.Time { return w.clock }, api.DefaultLimits, nil)
 	s.handler, err = rest.New(quiet, rules, s, s.db, nil, rest.DefaultConfig())
@@ -52,7 +52,11 @@ func newServer(w *world) (*server, error) {
 }
 
 // Authenticate takes everybody for dana: rights are not what is tried here.
-func (s *server) Authenticate(context.Context, string) (auth.Identity, error) { return s.who, nil }
+func (s *server) Authenticate(context.Context, auth.Credentials) (auth.Caller, error) {
+	return s.who, nil
+}
+
+func (s *server) Refused(auth.Refusal) {}
 
 func (s *server) begin() {
 	s.lives++

@@ -15,6 +15,20 @@ CREATE TABLE audit (
     CONSTRAINT audit_pkey PRIMARY KEY (repo_id, seq)
 ) WITH (toast_tuple_target=8160);
 
+CREATE TABLE audit_anchors (
+    org_id bigint NOT NULL,
+    repo_id bigint NOT NULL,
+    seq bigint NOT NULL,
+    hash bytea NOT NULL,
+    CONSTRAINT audit_anchors_pkey PRIMARY KEY (org_id, repo_id)
+);
+
+CREATE TABLE audit_checkpoints (
+    repo_id bigint NOT NULL,
+    version bigint NOT NULL,
+    CONSTRAINT audit_checkpoints_pkey PRIMARY KEY (repo_id)
+);
+
 CREATE TABLE bodies (
     org_id bigint NOT NULL,
     checksum bytea NOT NULL,
@@ -38,6 +52,17 @@ CREATE TABLE entries (
 ) WITH (fillfactor=80);
 CREATE UNIQUE INDEX entries_live ON public.entries USING btree (repo_id, fold) WHERE (NOT deleted);
 
+CREATE TABLE grants (
+    org_id bigint NOT NULL,
+    kind text NOT NULL,
+    name text COLLATE "C" NOT NULL,
+    pattern text COLLATE "C" NOT NULL,
+    role text NOT NULL,
+    CONSTRAINT grants_kind_check CHECK ((kind = ANY (ARRAY['everyone'::text, 'group'::text, 'member'::text]))),
+    CONSTRAINT grants_org_id_fkey FOREIGN KEY (org_id) REFERENCES organizations(id),
+    CONSTRAINT grants_pkey PRIMARY KEY (org_id, kind, name, pattern)
+);
+
 CREATE TABLE history (
     repo_id bigint NOT NULL,
     version bigint NOT NULL,
@@ -56,11 +81,29 @@ CREATE TABLE memberships (
     user_id bigint NOT NULL,
     name text NOT NULL,
     created timestamp with time zone NOT NULL,
+    role text NOT NULL DEFAULT ''::text,
+    provider_groups text NOT NULL DEFAULT ''::text,
+    service boolean NOT NULL DEFAULT false,
+    removed timestamp with time zone,
     CONSTRAINT memberships_name_check CHECK ((name <> ''::text)),
     CONSTRAINT memberships_org_id_fkey FOREIGN KEY (org_id) REFERENCES organizations(id),
     CONSTRAINT memberships_org_id_name_key UNIQUE (org_id, name),
     CONSTRAINT memberships_pkey PRIMARY KEY (org_id, user_id),
     CONSTRAINT memberships_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(id)
+);
+
+CREATE TABLE org_audit (
+    org_id bigint NOT NULL,
+    seq bigint NOT NULL,
+    at timestamp with time zone NOT NULL,
+    action text NOT NULL,
+    user_name text NOT NULL,
+    token_uid text NOT NULL,
+    client text NOT NULL,
+    subject text NOT NULL,
+    previous bytea NOT NULL,
+    hash bytea NOT NULL,
+    CONSTRAINT org_audit_pkey PRIMARY KEY (org_id, seq)
 );
 
 CREATE TABLE organizations (
@@ -69,11 +112,25 @@ CREATE TABLE organizations (
     name text NOT NULL,
     max_entries integer NOT NULL,
     created timestamp with time zone NOT NULL,
+    max_repos integer NOT NULL DEFAULT 0,
+    max_bytes bigint NOT NULL DEFAULT 0,
+    writes_per_minute integer NOT NULL DEFAULT 0,
+    audit_days integer NOT NULL DEFAULT 0,
+    audit_seq bigint NOT NULL DEFAULT 0,
+    audit_head bytea NOT NULL DEFAULT decode(repeat('00'::text, 32), 'hex'::text),
     CONSTRAINT organizations_name_check CHECK ((name <> ''::text)),
     CONSTRAINT organizations_name_key UNIQUE (name),
     CONSTRAINT organizations_pkey PRIMARY KEY (id),
     CONSTRAINT organizations_uid_check CHECK ((uid <> ''::text)),
     CONSTRAINT organizations_uid_key UNIQUE (uid)
+);
+
+CREATE TABLE repo_aliases (
+    org_id bigint NOT NULL,
+    slug text COLLATE "C" NOT NULL,
+    repo_id bigint NOT NULL,
+    CONSTRAINT repo_aliases_pkey PRIMARY KEY (org_id, slug),
+    CONSTRAINT repo_aliases_repo_id_fkey FOREIGN KEY (repo_id) REFERENCES repos(id)
 );
 
 CREATE TABLE repos (
@@ -118,6 +175,9 @@ CREATE TABLE tokens (
     expires timestamp with time zone,
     revoked timestamp with time zone,
     last_used timestamp with time zone,
+    label text NOT NULL DEFAULT ''::text,
+    scope text NOT NULL DEFAULT ''::text,
+    repos text NOT NULL DEFAULT ''::text,
     CONSTRAINT tokens_hash_check CHECK ((length(hash) = 32)),
     CONSTRAINT tokens_hash_key UNIQUE (hash),
     CONSTRAINT tokens_org_id_user_id_fkey FOREIGN KEY (org_id, user_id) REFERENCES memberships(org_id, user_id),

@@ -15,6 +15,19 @@ CREATE TABLE audit (
     UNIQUE (repo_id, seq)
 ) STRICT;
 
+CREATE TABLE audit_anchors (
+    org_id  INTEGER NOT NULL,
+    repo_id INTEGER NOT NULL,
+    seq     INTEGER NOT NULL,
+    hash    BLOB    NOT NULL,
+    PRIMARY KEY (org_id, repo_id)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE audit_checkpoints (
+    repo_id INTEGER PRIMARY KEY,
+    version INTEGER NOT NULL
+) STRICT;
+
 CREATE TABLE bodies (
     org_id   INTEGER NOT NULL,
     checksum BLOB    NOT NULL CHECK (length(checksum) = 32),
@@ -38,6 +51,15 @@ CREATE TABLE entries (
 
 CREATE UNIQUE INDEX entries_live ON entries (repo_id, fold) WHERE deleted = 0;
 
+CREATE TABLE grants (
+    org_id  INTEGER NOT NULL REFERENCES organizations,
+    kind    TEXT    NOT NULL CHECK (kind IN ('everyone', 'group', 'member')),
+    name    TEXT    NOT NULL,
+    pattern TEXT    NOT NULL,
+    role    TEXT    NOT NULL,
+    PRIMARY KEY (org_id, kind, name, pattern)
+) STRICT, WITHOUT ROWID;
+
 CREATE TABLE history (
     repo_id  INTEGER NOT NULL,
     version  INTEGER NOT NULL,
@@ -56,10 +78,24 @@ CREATE TABLE memberships (
     org_id  INTEGER NOT NULL REFERENCES organizations,
     user_id INTEGER NOT NULL REFERENCES users,
     name    TEXT    NOT NULL CHECK (name <> ''),
-    created INTEGER NOT NULL,
+    created INTEGER NOT NULL, role TEXT NOT NULL DEFAULT '', provider_groups TEXT NOT NULL DEFAULT '', service INTEGER NOT NULL DEFAULT 0, removed INTEGER,
     PRIMARY KEY (org_id, user_id),
     UNIQUE (org_id, name)
 ) STRICT, WITHOUT ROWID;
+
+CREATE TABLE org_audit (
+    org_id    INTEGER NOT NULL,
+    seq       INTEGER NOT NULL,
+    at        INTEGER NOT NULL,
+    action    TEXT    NOT NULL,
+    user_name TEXT    NOT NULL,
+    token_uid TEXT    NOT NULL,
+    client    TEXT    NOT NULL,
+    subject   TEXT    NOT NULL,
+    previous  BLOB    NOT NULL,
+    hash      BLOB    NOT NULL,
+    UNIQUE (org_id, seq)
+) STRICT;
 
 CREATE TABLE organizations (
     id          INTEGER PRIMARY KEY,
@@ -67,7 +103,14 @@ CREATE TABLE organizations (
     name        TEXT    NOT NULL UNIQUE CHECK (name <> ''),
     max_entries INTEGER NOT NULL,
     created     INTEGER NOT NULL
-) STRICT;
+, max_repos INTEGER NOT NULL DEFAULT 0, max_bytes INTEGER NOT NULL DEFAULT 0, writes_per_minute INTEGER NOT NULL DEFAULT 0, audit_days INTEGER NOT NULL DEFAULT 0, audit_seq INTEGER NOT NULL DEFAULT 0, audit_head BLOB NOT NULL DEFAULT X'0000000000000000000000000000000000000000000000000000000000000000') STRICT;
+
+CREATE TABLE repo_aliases (
+    org_id  INTEGER NOT NULL,
+    slug    TEXT    NOT NULL,
+    repo_id INTEGER NOT NULL REFERENCES repos,
+    PRIMARY KEY (org_id, slug)
+) STRICT, WITHOUT ROWID;
 
 CREATE TABLE repos (
     id            INTEGER PRIMARY KEY,
@@ -102,7 +145,7 @@ CREATE TABLE tokens (
     created   INTEGER NOT NULL,
     expires   INTEGER,
     revoked   INTEGER,
-    last_used INTEGER,
+    last_used INTEGER, label TEXT NOT NULL DEFAULT '', scope TEXT NOT NULL DEFAULT '', repos TEXT NOT NULL DEFAULT '',
     FOREIGN KEY (org_id, user_id) REFERENCES memberships
 ) STRICT;
 

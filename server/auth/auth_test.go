@@ -31,7 +31,7 @@ type fixture struct {
 func newFixture(t *testing.T) *fixture {
 	t.Helper()
 	f := &fixture{t: t, store: memory.New(), clock: time.Date(2026, 11, 30, 12, 0, 0, 0, time.UTC), touched: make(chan time.Time, 100)}
-	f.auth = New(slog.New(slog.DiscardHandler), f, func() time.Time { return f.clock })
+	f.auth = New(slog.New(slog.DiscardHandler), f, func() time.Time { return f.clock }, Config{Failures: -1})
 	t.Cleanup(func() {
 		if f.auth != nil {
 			f.auth.Close()
@@ -53,6 +53,14 @@ func (f *fixture) TokenByHash(ctx context.Context, hash [32]byte) (store.Token, 
 	return f.store.TokenByHash(ctx, hash)
 }
 
+func (f *fixture) Access(ctx context.Context, org store.OrgID) (store.Access, error) {
+	return f.store.Access(ctx, org)
+}
+
+func (f *fixture) Memberships(ctx context.Context, user store.UserID) ([]store.Membership, error) {
+	return f.store.Memberships(ctx, user)
+}
+
 func (f *fixture) TouchToken(ctx context.Context, id store.TokenID, at time.Time) error {
 	err := f.store.TouchToken(ctx, id, at)
 	f.touched <- at
@@ -69,15 +77,15 @@ func (f *fixture) token(expires time.Time) (secret string, token store.Token) {
 	return secret, token
 }
 
-func (f *fixture) ask(header string) (Identity, error) {
-	return f.auth.Authenticate(context.Background(), header)
+func (f *fixture) ask(header string) (Caller, error) {
+	return f.auth.Authenticate(context.Background(), Credentials{Authorization: header})
 }
 
 func (f *fixture) wantRefused(header, errorCode string) {
 	f.t.Helper()
 	who, err := f.ask(header)
 	e, ok := api.AsError(err)
-	if !ok || e.Code != api.Authentication || e.Details.ErrorCode != errorCode || who != (Identity{}) {
+	if !ok || e.Code != api.Authentication || e.Details.ErrorCode != errorCode || who.Org != 0 {
 		f.t.Errorf("%q: %+v, %v; want %s", header, who, err, errorCode)
 	}
 }
@@ -90,8 +98,8 @@ func TestATokenSpeaksForItsUser(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%q: %v", header, err)
 		}
-		want := Identity{Org: f.org.ID, OrgUID: f.org.UID, OrgName: "acme", User: token.User, UserName: "dana", Token: token.ID, TokenUID: token.UID, Role: api.Member}
-		if who != want {
+		want := Caller{Org: f.org.ID, OrgUID: f.org.UID, OrgName: "acme", User: token.User, UserName: "dana", How: ByToken, Token: token.ID, TokenUID: token.UID, Role: api.Member}
+		if !who.Equal(want) {
 			t.Errorf("%q speaks for %+v, want %+v", header, who, want)
 		}
 	}
@@ -183,7 +191,7 @@ func TestFoundTokensAreBounded(t *testing.T) {
 	found := newFoundTokens()
 	now := time.Now()
 	for i := range 3 * maxFound {
-		found.put([32]byte{byte(i), byte(i >> 8), byte(i >> 16)}, Identity{}, now)
+		found.put([32]byte{byte(i), byte(i >> 8), byte(i >> 16)}, &store.Token{}, now, 0)
 		if len(found.byHash) > maxFound {
 			t.Fatalf("%d tokens are remembered", len(found.byHash))
 		}

@@ -40,6 +40,10 @@ type Caller struct {
 	TokenUID   string
 	Role       api.Role
 	Client     string // the machine's name for itself, see [api.HeaderClient]
+	How        string // it was authenticated: by token, provider or session
+	From       string // address
+	MaxRepos   int    // of the organization; 0: any number
+	MaxBytes   int64  // of live contents in a repo of it; 0: any number
 }
 
 // Store is what the ledger needs of a [store.Store].

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"net/netip"
 	"runtime/debug"
 	"time"
 
@@ -23,7 +24,8 @@ type call struct {
 	route  api.Route
 	id     string // of the request
 	start  time.Time
-	who    auth.Identity
+	from   []netip.Addr // where it comes from
+	who    auth.Caller
 	caller ledger.Caller
 	repo   api.RepoSlug
 
@@ -38,6 +40,15 @@ type call struct {
 	read    bool   // the body was read to its end, or cannot be read any more
 	release func() // gives the call's memory back; may be nil
 	cause   error  // what was answered with, for the log
+}
+
+// credentials are what the request brings to be known by.
+func (c *call) credentials() auth.Credentials {
+	return auth.Credentials{
+		Authorization: c.r.Header.Get("Authorization"),
+		Organization:  c.r.Header.Get(api.HeaderOrganization),
+		From:          c.from,
+	}
 }
 
 // sent counts what goes out.

@@ -3,6 +3,7 @@ package rest
 import (
 	"crypto/rand"
 	"net/http"
+	"net/netip"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -14,18 +15,29 @@ import (
 )
 
 // callerOf is the caller as the ledger knows one.
-func callerOf(who auth.Identity, r *http.Request) ledger.Caller {
+func callerOf(who auth.Caller, r *http.Request, from []netip.Addr) ledger.Caller {
 	return ledger.Caller{
 		Org:        who.Org,
 		OrgUID:     who.OrgUID,
-		MaxEntries: who.MaxEntries,
+		MaxEntries: who.Limits.MaxEntries,
+		MaxRepos:   who.Limits.MaxRepos,
+		MaxBytes:   who.Limits.MaxBytes,
 		User:       who.User,
 		UserName:   who.UserName,
 		Token:      who.Token,
 		TokenUID:   who.TokenUID,
 		Role:       who.Role,
+		How:        string(who.How),
+		From:       firstOf(from),
 		Client:     clientName(r.Header.Get(api.HeaderClient)),
 	}
+}
+
+func firstOf(from []netip.Addr) string {
+	if len(from) == 0 {
+		return ""
+	}
+	return from[0].String()
 }
 
 // maxClientName is in bytes, see [api.HeaderClient].

@@ -26,6 +26,8 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"net/netip"
+	"net/url"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -54,9 +56,11 @@ type Ledger interface {
 	Restore(ctx context.Context, caller ledger.Caller, repo api.RepoSlug, ask api.Restore) (ledger.Result, error)
 }
 
-// Authenticator finds whom an Authorization header speaks for.
+// Authenticator finds whom a request's credentials speak for, and hears of what
+// was refused to them.
 type Authenticator interface {
-	Authenticate(ctx context.Context, header string) (auth.Identity, error)
+	Authenticate(ctx context.Context, given auth.Credentials) (auth.Caller, error)
+	Refused(r auth.Refusal)
 }
 
 // Database is what rest asks of the store itself. The epoch is asked for with
@@ -75,6 +79,9 @@ type Config struct {
 	Memory   int64         // bytes of bodies held at once, in and out; decoding needs up to three times that
 	Request  time.Duration // a request as a whole; below the 30 s after which clients give up
 	Body     time.Duration // a body to arrive; a slower one gets the connection closed
+
+	// TrustedProxies are believed when they say whom they speak for.
+	TrustedProxies []netip.Prefix
 
 	// What is read of a refused body, so that its sender sees the answer and not
 	// a reset.
@@ -247,24 +254,83 @@ func (h *Handler) enter(route api.Route) (leave func(), err error) {
 	}
 }
 
-// authorize finds the caller and holds the role against the route's right. This
-// is the one place where that happens.
+// authorize finds the caller and holds what they may do against the route's right,
+// on every repo that the query names. This is the one place where that happens. It
+// is decided before anything of a repo is read, so that a refusal says and costs the
+// same whether there is such a repo or not.
 func (h *Handler) authorize(c *call) error {
 	if c.route.Right == api.Public {
 		return nil
 	}
-	who, err := h.auth.Authenticate(c.r.Context(), c.r.Header.Get("Authorization"))
+	c.from = h.addresses(c.r)
+	who, err := h.auth.Authenticate(c.r.Context(), c.credentials())
 	if err != nil {
 		return err
 	}
 	c.who = who
-	c.caller = callerOf(who, c.r)
-	if !who.Role.May(c.route.Right) {
-		return &api.Error{
-			Code:    api.Permission,
-			Message: fmt.Sprintf("the role %s does not hold the right to %s: an admin of the organization can give a token of a higher role", who.Role, c.route.Right),
-			Details: api.Details{ErrorCode: api.ErrorCodeRole},
+	c.caller = callerOf(who, c.r, c.from)
+	if !who.Expires.IsZero() && who.Expires.Sub(c.start) < expiresSoon {
+		c.w.Header().Set(api.HeaderTokenExpires, api.NewTime(who.Expires).String())
+	}
+	repo, err := c.mayOn()
+	if err != nil || repo == allowed {
+		return err
+	}
+	h.auth.Refused(auth.Refusal{
+		Org: who.Org, User: who.UserName, TokenUID: who.TokenUID, How: who.How, Why: api.ErrorCodeRole,
+		What: c.route.Operation, Repo: repo, From: c.caller.From,
+	})
+	return refusedRight(c, repo)
+}
+
+// expiresSoon is for how long before its end a token says so.
+const expiresSoon = 7 * 24 * time.Hour
+
+// allowed is what mayOn gives where nothing is refused: it is no repo.
+const allowed api.RepoSlug = "/"
+
+// mayOn holds the caller against the route. It gives the repo on which the right
+// is missing, the empty one where it is missing in the organization, or [allowed].
+func (c *call) mayOn() (api.RepoSlug, error) {
+	right := c.route.Right
+	if !right.OfRepo() {
+		if !c.who.May(right) {
+			return "", nil
+		}
+		return allowed, nil
+	}
+	if !c.who.MaySomewhere(right) {
+		return "", nil
+	}
+	// What the handler says of a query that cannot be read is better.
+	values, err := url.ParseQuery(c.r.URL.RawQuery)
+	if err != nil {
+		return allowed, nil
+	}
+	for _, name := range values["repo"] {
+		slug, err := api.ParseRepoSlug(name)
+		if err != nil {
+			return "", err
+		}
+		if slug = c.who.Resolve(slug); !c.who.MayOn(right, slug) {
+			return slug, nil
 		}
 	}
-	return nil
+	return allowed, nil
+}
+
+func refusedRight(c *call, repo api.RepoSlug) error {
+	role, where := c.who.Role, ""
+	if repo != "" {
+		role, where = c.who.RoleOn(repo), " on this repo"
+	}
+	says := fmt.Sprintf("the role %s does not hold the right to %s%s", role, c.route.Right, where)
+	if !c.who.Scope.Admits(c.route.Right) {
+		says = fmt.Sprintf("the token's scope is %s, which leaves out the right to %s", c.who.Scope, c.route.Right)
+	}
+	return &api.Error{
+		Code:    api.Permission,
+		Message: says + ": an admin of the organization can give a higher role, or a token that holds it",
+		Details: api.Details{ErrorCode: api.ErrorCodeRole},
+	}
 }

@@ -48,7 +48,7 @@ func newBox(t *testing.T, change func(*Config), wrap func(store.Store) store.Sto
 		change(&cfg)
 	}
 	log := slog.New(slog.NewJSONHandler(b.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
-	who := auth.New(log, b.db, time.Now)
+	who := auth.New(log, b.db, time.Now, auth.Config{Failures: -1})
 	t.Cleanup(who.Close)
 	hub := events.New(time.Minute)
 	listening, stop := context.WithCancel(context.Background())

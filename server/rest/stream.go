@@ -8,9 +8,11 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"slices"
 	"time"
 
 	"github.com/teammem/teammem/api"
+	"github.com/teammem/teammem/server/auth"
 	"github.com/teammem/teammem/server/events"
 	"github.com/teammem/teammem/server/store"
 )
@@ -40,7 +42,7 @@ func (h *Handler) liveEvents(c *call) error {
 	}
 	stream := events.Stream{
 		Organization: c.caller.OrgUID, Repos: repos, Epoch: epoch, LastID: c.r.Header.Get("Last-Event-ID"),
-		Allowed: h.stillAllowed(c.r.Header.Get("Authorization"), c.route.Right),
+		Allowed: h.stillAllowed(c.credentials(), c.route.Right, repos),
 	}
 	if c.r.Method == http.MethodHead {
 		c.w.Header().Set("Content-Type", typeEvents)
@@ -81,18 +83,18 @@ func parseStreamQuery(r *http.Request) ([]api.RepoSlug, error) {
 	return repos, nil
 }
 
-// stillAllowed asks anew whether a token may listen; the hub does so at every
-// heartbeat.
-func (h *Handler) stillAllowed(authorization string, right api.Right) func() bool {
+// stillAllowed asks anew whether a caller may listen to all of the repos; the hub
+// does so at every heartbeat.
+func (h *Handler) stillAllowed(given auth.Credentials, right api.Right, repos []api.RepoSlug) func() bool {
 	return func() bool {
 		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 		defer cancel()
-		who, err := h.auth.Authenticate(ctx, authorization)
+		who, err := h.auth.Authenticate(ctx, given)
 		if err != nil {
 			// A database that is busy takes nobody's right away.
-			return api.CodeOf(err) != api.Authentication
+			return api.CodeOf(err) != api.Authentication && api.CodeOf(err) != api.Permission
 		}
-		return who.Role.May(right)
+		return !slices.ContainsFunc(repos, func(repo api.RepoSlug) bool { return !who.MayOn(right, who.Resolve(repo)) })
 	}
 }
 

@@ -60,8 +60,33 @@ type Store interface {
 	// Organization finds one by name. [ErrNotFound].
 	Organization(ctx context.Context, name string) (Organization, error)
 
+	// Access reads what decides about an organization's requests, as of one
+	// instant. [ErrNotFound].
+	Access(ctx context.Context, org OrgID) (Access, error)
+	// Members lists an organization's members by name, removed ones included.
+	Members(ctx context.Context, org OrgID) ([]Member, error)
+	// Memberships lists the organizations that a user is in, by name.
+	Memberships(ctx context.Context, user UserID) ([]Membership, error)
+	// Repos lists an organization's repos that have memory, by slug.
+	Repos(ctx context.Context, org OrgID) ([]RepoInfo, error)
+	// Administer runs one change of an organization: it locks the organization,
+	// reads its state, asks decide, and carries out the change that decide
+	// returns together with its audit record, durably. The contract of decide is
+	// that of [Store.Commit]. It returns the record as it was chained, or the
+	// zero Record when there was nothing to do.
+	Administer(ctx context.Context, org OrgID, about About, decide DecideOrg) (audit.Record, error)
+	// OrgAudit reads an organization's audit chain after sequence number after,
+	// oldest first, at most limit.
+	OrgAudit(ctx context.Context, org OrgID, after int64, limit int) ([]audit.Record, error)
+	// FindAudit reads the records of one chain that a query asks for.
+	FindAudit(ctx context.Context, org OrgID, q AuditQuery) ([]audit.Record, error)
+	// AuditEnds gives where the organization's chain ends, and where chains
+	// begin that do not begin at their first record.
+	AuditEnds(ctx context.Context, org OrgID) (head AuditPlace, anchors []AuditAnchor, err error)
+
 	// CreateToken adds a token, and the user and the membership it needs where
-	// they are new. [ErrNotFound] when the organization is.
+	// they are new; a membership of a lower role is raised to the token's.
+	// [ErrNotFound] when the organization is.
 	CreateToken(ctx context.Context, token Token) (Token, error)
 	// Tokens lists an organization's tokens, newest first, revoked and expired
 	// ones included.
@@ -137,15 +162,6 @@ type RepoRef struct {
 	Slug api.RepoSlug
 }
 
-// Organization is a tenant. Nothing of one is ever visible to another.
-type Organization struct {
-	ID         OrgID
-	UID        string // public, random, stable: "org_…"; organizationId on the wire
-	Name       string // unique among organizations; for people and commands
-	MaxEntries int    // live entries in a repo; 0: the server's default
-	Created    time.Time
-}
-
 // Token is a bearer token of one user in one organization. The secret itself is
 // never stored.
 type Token struct {
@@ -156,14 +172,18 @@ type Token struct {
 	OrgName       string // filled by reads
 	User          UserID // filled by reads and by CreateToken
 	UserName      string
-	Role          api.Role
+	Role          api.Role // a cap on its user's
 	Hash          [32]byte // SHA-256 of the secret
 	Prefix        string   // the secret's first characters, for people
 	Created       time.Time
 	Expires       time.Time // zero: never
 	Revoked       time.Time // zero: not
 	LastUsed      time.Time // zero: never
+	Label         string    // what it is for, in its maker's words
+	Scope         api.Scope // empty: all that the role holds
+	Repos         Names     // patterns of the repos it is for; empty: all
 	OrgMaxEntries int       // filled by reads: the organization's MaxEntries
+	Member        Member    // filled by TokenByHash: its user, as of the same instant
 }
 
 // Head is the state of a repo in a few numbers. The zero Head is a repo without

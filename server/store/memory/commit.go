@@ -20,6 +20,9 @@ func (s *Store) Commit(ctx context.Context, ref store.RepoRef, touched []api.Key
 			if _, err := next.organizationByID(ref.Org); err != nil {
 				return err
 			}
+			if rights, _ := next.rights.get(ref.Org); rights.aliases[ref.Slug] != 0 {
+				return fmt.Errorf("%s was given another name just now: %w", ref.Slug, store.ErrBusy)
+			}
 			r = newRepo()
 		}
 		change, err := decide(store.State{Head: copied(r.head), Rows: r.around(touched)})
@@ -93,7 +96,7 @@ func (s *state) apply(ref store.RepoRef, r repo, change *store.Change) (repo, er
 	}
 	r.head = copied(change.Head)
 	r.head.ID, r.head.LastModified = id, kept(r.head.LastModified)
-	author, _ := s.names.get(change.Author.User)
+	author, _ := s.names.get(nameRef{ref.Org, change.Author.User})
 	past := make([]store.Past, 0, len(change.Writes))
 	for _, w := range change.Writes {
 		if w.Body != nil {

@@ -36,11 +36,28 @@ type state struct {
 	epoch         api.Epoch
 	lastID        int64 // of any kind of row
 	organizations tree[string, store.Organization]
-	users         tree[userRef, store.UserID]
-	names         tree[store.UserID, string]
+	members       tree[userRef, store.Member]
+	names         tree[nameRef, string]
 	tokens        tree[string, store.Token] // by hash
 	repos         tree[store.RepoRef, repo]
 	bodies        tree[bodyRef, *store.Body]
+	rights        tree[store.OrgID, rights]
+	orgTrail      tree[orgPlace, audit.Record]
+	checkpoints   tree[store.RepoID, api.Version]
+}
+
+// rights is what an organization has one of: values that are never changed, only
+// replaced.
+type rights struct {
+	grants  []store.Grant
+	aliases map[api.RepoSlug]store.RepoID
+	head    store.AuditPlace
+	anchors map[store.RepoID]store.AuditPlace
+}
+
+type orgPlace struct {
+	org store.OrgID
+	seq int64
 }
 
 // repo is one repo with its history.
@@ -49,6 +66,11 @@ type repo struct {
 	rows  tree[rowRef, store.Row]
 	past  tree[api.Version, []store.Past] // newest version last
 	trail tree[int64, audit.Record]
+}
+
+type nameRef struct {
+	org  store.OrgID
+	user store.UserID
 }
 
 type userRef struct {
@@ -72,10 +94,12 @@ func New() *Store {
 	return &Store{now: state{
 		epoch:         api.Epoch(rand.Text()),
 		organizations: newTree[string, store.Organization](strings.Compare),
-		users: newTree[userRef, store.UserID](func(a, b userRef) int {
+		members: newTree[userRef, store.Member](func(a, b userRef) int {
 			return cmp.Or(cmp.Compare(a.org, b.org), strings.Compare(a.name, b.name))
 		}),
-		names:  newTree[store.UserID, string](cmp.Compare),
+		names: newTree[nameRef, string](func(a, b nameRef) int {
+			return cmp.Or(cmp.Compare(a.org, b.org), cmp.Compare(a.user, b.user))
+		}),
 		tokens: newTree[string, store.Token](strings.Compare),
 		repos: newTree[store.RepoRef, repo](func(a, b store.RepoRef) int {
 			return cmp.Or(cmp.Compare(a.Org, b.Org), cmp.Compare(a.Slug, b.Slug))
@@ -83,6 +107,11 @@ func New() *Store {
 		bodies: newTree[bodyRef, *store.Body](func(a, b bodyRef) int {
 			return cmp.Or(cmp.Compare(a.org, b.org), cmp.Compare(a.sum, b.sum))
 		}),
+		rights: newTree[store.OrgID, rights](cmp.Compare),
+		orgTrail: newTree[orgPlace, audit.Record](func(a, b orgPlace) int {
+			return cmp.Or(cmp.Compare(a.org, b.org), cmp.Compare(a.seq, b.seq))
+		}),
+		checkpoints: newTree[store.RepoID, api.Version](cmp.Compare),
 	}}
 }
 

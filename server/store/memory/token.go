@@ -21,12 +21,13 @@ func (s *Store) CreateToken(ctx context.Context, token store.Token) (store.Token
 				return fmt.Errorf("token: %w", store.ErrExists)
 			}
 		}
-		token.ID = store.TokenID(next.nextID())
-		token.User = next.userNamed(token.Org, token.UserName)
-		token.Created, token.Expires = kept(token.Created), kept(token.Expires)
-		token.Revoked, token.LastUsed = kept(token.Revoked), kept(token.LastUsed)
-		next.tokens = next.tokens.with(string(token.Hash[:]), token)
-		token = next.filled(token)
+		member, known := next.members.get(userRef{token.Org, token.UserName})
+		if !known {
+			member = store.Member{Org: token.Org, Name: token.UserName, Created: token.Created}
+		}
+		member.Role = member.Role.Greater(token.Role)
+		next.addMember(&member)
+		token = next.addToken(token, member.User)
 		return nil
 	})
 	if err != nil {
@@ -35,16 +36,22 @@ func (s *Store) CreateToken(ctx context.Context, token store.Token) (store.Token
 	return token, nil
 }
 
-// userNamed finds a user of an organization or makes one.
-func (s *state) userNamed(org store.OrgID, name string) store.UserID {
-	ref := userRef{org: org, name: name}
-	if id, ok := s.users.get(ref); ok {
-		return id
+// addMember adds a member, with a user where it names none, or changes one.
+func (s *state) addMember(m *store.Member) {
+	if m.User == 0 {
+		m.User = store.UserID(s.nextID())
 	}
-	id := store.UserID(s.nextID())
-	s.users = s.users.with(ref, id)
-	s.names = s.names.with(id, name)
-	return id
+	m.Created, m.Removed = kept(m.Created), kept(m.Removed)
+	s.members = s.members.with(userRef{m.Org, m.Name}, *m)
+	s.names = s.names.with(nameRef{m.Org, m.User}, m.Name)
+}
+
+func (s *state) addToken(token store.Token, user store.UserID) store.Token {
+	token.ID, token.User = store.TokenID(s.nextID()), user
+	token.Created, token.Expires = kept(token.Created), kept(token.Expires)
+	token.Revoked, token.LastUsed = kept(token.Revoked), kept(token.LastUsed)
+	s.tokens = s.tokens.with(string(token.Hash[:]), token)
+	return s.filled(token)
 }
 
 // filled adds what reads say of a token's organization.
@@ -83,7 +90,9 @@ func (s *Store) TokenByHash(ctx context.Context, hash [32]byte) (store.Token, er
 	if !ok {
 		return store.Token{}, fmt.Errorf("token: %w", store.ErrNotFound)
 	}
-	return now.filled(token), nil
+	token = now.filled(token)
+	token.Member, _ = now.members.get(userRef{token.Org, token.UserName})
+	return token, nil
 }
 
 // RevokeToken ends a token; the first time stands.

@@ -80,6 +80,9 @@ func (t *transaction) begin(ctx context.Context, touched []api.Key) (store.State
 	if code(err) == codeForeignKey {
 		return state, fmt.Errorf("organization %d: %w", t.ref.Org, store.ErrNotFound)
 	}
+	if err == nil && state.Head.ID == 0 {
+		return state, fmt.Errorf("%s was given another name just now: %w", t.ref.Slug, store.ErrBusy)
+	}
 	return state, err
 }
 

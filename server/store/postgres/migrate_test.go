@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"log/slog"
 	"strings"
@@ -20,23 +21,38 @@ import (
 
 var quiet = slog.New(slog.DiscardHandler)
 
-// withSecond is the dialect with a second migration, made for a test.
+// withSecond is the dialect with one migration more, made for a test.
 func withSecond(t testing.TB, up string) schema.Dialect {
 	t.Helper()
 	d := dialect()
+	next := newestOf(t) + 1
 	source := fstest.MapFS{
-		"postgres/0002_test.up.sql":   {Data: []byte(up)},
-		"postgres/0002_test.down.sql": {Data: []byte("DROP TABLE second;")},
+		fmt.Sprintf("postgres/%04d_test.up.sql", next):   {Data: []byte(up)},
+		fmt.Sprintf("postgres/%04d_test.down.sql", next): {Data: []byte("DROP TABLE second;")},
 	}
-	for _, name := range []string{"0001_ground.up.sql", "0001_ground.down.sql"} {
-		text, err := fs.ReadFile(migrations.FS, "postgres/"+name)
+	names, err := fs.Glob(migrations.FS, "postgres/[0-9]*.sql")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range names {
+		text, err := fs.ReadFile(migrations.FS, name)
 		if err != nil {
 			t.Fatal(err)
 		}
-		source["postgres/"+name] = &fstest.MapFile{Data: text}
+		source[name] = &fstest.MapFile{Data: text}
 	}
 	d.Source = source
 	return d
+}
+
+// newestOf is the newest migration that this server knows.
+func newestOf(t testing.TB) uint {
+	t.Helper()
+	newest, err := dialect().Newest()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return newest
 }
 
 func wantStatus(t testing.TB, dsn string, want store.Migration) {
@@ -67,7 +83,7 @@ func exec(t testing.TB, conn *pgx.Conn, statement string) {
 
 func TestMigrateUpAndDown(t *testing.T) {
 	dsn := pgtest.DSN(t)
-	wantStatus(t, dsn, store.Migration{Current: 0, Newest: 1})
+	wantStatus(t, dsn, store.Migration{Current: 0, Newest: newestOf(t)})
 	if _, err := Open(t.Context(), quiet, dsn); !errors.Is(err, store.ErrSchema) {
 		t.Errorf("Open without a schema: %v, want ErrSchema", err)
 	}
@@ -78,11 +94,18 @@ func TestMigrateUpAndDown(t *testing.T) {
 		if err := Migrate(t.Context(), quiet, dsn); err != nil {
 			t.Fatalf("Migrate: %v", err)
 		}
-		wantStatus(t, dsn, store.Migration{Current: 1, Newest: 1})
-		if err := MigrateDown(t.Context(), quiet, dsn); err != nil {
-			t.Fatalf("MigrateDown: %v", err)
+		wantStatus(t, dsn, store.Migration{Current: newestOf(t), Newest: newestOf(t)})
+		for down := newestOf(t); down > 0; {
+			if err := MigrateDown(t.Context(), quiet, dsn); err != nil {
+				t.Fatalf("MigrateDown: %v", err)
+			}
+			status, err := MigrationStatus(t.Context(), dsn)
+			if err != nil || status.Current >= down {
+				t.Fatalf("MigrateDown of version %d leaves %+v, %v", down, status, err)
+			}
+			down = status.Current
 		}
-		wantStatus(t, dsn, store.Migration{Current: 0, Newest: 1})
+		wantStatus(t, dsn, store.Migration{Current: 0, Newest: newestOf(t)})
 	}
 }
 
@@ -111,7 +134,7 @@ func TestMigrateAtOnce(t *testing.T) {
 			if err := group.Wait(); err != nil {
 				t.Fatal(err)
 			}
-			wantStatus(t, dsn, store.Migration{Current: 1, Newest: 1})
+			wantStatus(t, dsn, store.Migration{Current: newestOf(t), Newest: newestOf(t)})
 		})
 	}
 }
@@ -137,14 +160,14 @@ func TestCurrentTakesNoLock(t *testing.T) {
 func TestMigrationFails(t *testing.T) {
 	dsn := pgtest.DSN(t)
 	err := migrateWith(t.Context(), quiet, dsn, withSecond(t, "CREATE TABLE second (id int);\nINSERT INTO nowhere VALUES (1);"))
-	if err == nil || !strings.Contains(err.Error(), "version 2") || !strings.Contains(err.Error(), "nowhere") {
+	if err == nil || !strings.Contains(err.Error(), fmt.Sprintf("version %d", newestOf(t)+1)) || !strings.Contains(err.Error(), "nowhere") {
 		t.Fatalf("a broken migration: %v, want an error with version and cause", err)
 	}
-	wantStatus(t, dsn, store.Migration{Current: 0, Newest: 1})
+	wantStatus(t, dsn, store.Migration{Current: 0, Newest: newestOf(t)})
 	if err := migrateWith(t.Context(), quiet, dsn, withSecond(t, "CREATE TABLE second (id int);")); err != nil {
 		t.Fatalf("the mended migration: %v", err)
 	}
-	wantStatus(t, dsn, store.Migration{Current: 2, Newest: 1})
+	wantStatus(t, dsn, store.Migration{Current: newestOf(t) + 1, Newest: newestOf(t)})
 	for name, try := range map[string]func() error{
 		"Migrate":     func() error { return Migrate(t.Context(), quiet, dsn) },
 		"MigrateDown": func() error { return MigrateDown(t.Context(), quiet, dsn) },
@@ -153,7 +176,7 @@ func TestMigrationFails(t *testing.T) {
 			return err
 		},
 	} {
-		if err := try(); !errors.Is(err, store.ErrSchema) || !strings.Contains(err.Error(), "version 2") {
+		if err := try(); !errors.Is(err, store.ErrSchema) || !strings.Contains(err.Error(), fmt.Sprintf("version %d", newestOf(t)+1)) {
 			t.Errorf("%s of a newer schema: %v, want ErrSchema with its version", name, err)
 		}
 	}
@@ -191,7 +214,7 @@ func TestMigrationKilled(t *testing.T) {
 	if err := <-waiting; err != nil {
 		t.Errorf("the migration that waited: %v", err)
 	}
-	wantStatus(t, dsn, store.Migration{Current: 2, Newest: 1})
+	wantStatus(t, dsn, store.Migration{Current: newestOf(t) + 1, Newest: newestOf(t)})
 }
 
 // TestDirty: a schema that another tool left dirty is refused with the command
@@ -199,17 +222,17 @@ func TestMigrationKilled(t *testing.T) {
 func TestDirty(t *testing.T) {
 	dsn := pgtest.DSN(t)
 	_ = open(t, dsn).Close()
-	exec(t, session(t, dsn), "UPDATE schema_migrations SET version = 2, dirty = true")
+	exec(t, session(t, dsn), fmt.Sprintf("UPDATE schema_migrations SET version = %d, dirty = true", newestOf(t)+1))
 	for range 2 {
 		err := Migrate(t.Context(), quiet, dsn)
-		if !errors.Is(err, store.ErrSchema) || !strings.Contains(err.Error(), "server migrate force 1") {
+		if !errors.Is(err, store.ErrSchema) || !strings.Contains(err.Error(), fmt.Sprintf("server migrate force %d", newestOf(t))) {
 			t.Fatalf("Migrate: %v, want ErrSchema with the cure", err)
 		}
 		if _, err := Open(t.Context(), quiet, dsn); !errors.Is(err, store.ErrSchema) {
 			t.Fatalf("Open: %v, want ErrSchema", err)
 		}
 	}
-	if err := MigrateForce(t.Context(), quiet, dsn, 1); err != nil {
+	if err := MigrateForce(t.Context(), quiet, dsn, newestOf(t)); err != nil {
 		t.Fatalf("MigrateForce: %v", err)
 	}
 	_ = open(t, dsn).Close()

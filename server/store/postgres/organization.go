@@ -12,16 +12,21 @@ import (
 )
 
 const (
-	insertOrganization  = `INSERT INTO organizations (uid, name, max_entries, created) VALUES ($1, $2, $3, $4) RETURNING id`
-	selectOrganizations = `SELECT id, uid, name, max_entries, created FROM organizations ORDER BY name COLLATE "C"`
-	selectOrganization  = `SELECT id, uid, name, max_entries, created FROM organizations WHERE name = $1`
+	orgColumns = `SELECT id, uid, name, created, max_entries, max_repos, max_bytes, writes_per_minute, audit_days FROM organizations `
+
+	insertOrganization = `INSERT INTO organizations (uid, name, created, max_entries, max_repos, max_bytes, writes_per_minute, audit_days)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8) RETURNING id`
+	selectOrganizations = orgColumns + `ORDER BY name COLLATE "C"`
+	selectOrganization  = orgColumns + `WHERE name = $1`
+	selectOrgByID       = orgColumns + `WHERE id = $1`
 )
 
 // CreateOrganization adds an organization. [store.ErrExists].
 func (db *DB) CreateOrganization(ctx context.Context, org store.Organization) (store.Organization, error) {
 	org.Created = millis(org.Created)
 	err := db.read(ctx, "creating organization "+org.Name, func(conn *pgxpool.Conn) error {
-		err := conn.QueryRow(ctx, insertOrganization, org.UID, org.Name, org.MaxEntries, org.Created).Scan((*int64)(&org.ID))
+		err := conn.QueryRow(ctx, insertOrganization, org.UID, org.Name, org.Created,
+			org.MaxEntries, org.MaxRepos, org.MaxBytes, org.WritesPerMinute, org.AuditDays).Scan((*int64)(&org.ID))
 		if code(err) == codeUniqueness {
 			return store.ErrExists
 		}
@@ -57,7 +62,8 @@ func (db *DB) Organization(ctx context.Context, name string) (org store.Organiza
 }
 
 func scanOrganization(row pgx.CollectableRow) (org store.Organization, err error) {
-	err = row.Scan((*int64)(&org.ID), &org.UID, &org.Name, &org.MaxEntries, &org.Created)
+	err = row.Scan((*int64)(&org.ID), &org.UID, &org.Name, &org.Created,
+		&org.MaxEntries, &org.MaxRepos, &org.MaxBytes, &org.WritesPerMinute, &org.AuditDays)
 	org.Created = org.Created.UTC()
 	return org, err
 }

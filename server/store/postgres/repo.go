@@ -19,9 +19,11 @@ const (
 FROM repos WHERE org_id = $1 AND slug = $2 FOR NO KEY UPDATE`
 
 	// insertRepo makes the row that a first PUT locks. Of two at once one waits
-	// here for the other's transaction to end.
+	// here for the other's transaction to end. Under a name that a repo had before
+	// none is made: whoever asked for that one did not know its new name yet.
 	insertRepo = `INSERT INTO repos (org_id, slug, version, entries, bytes, audit_head)
-VALUES ($1, $2, 0, 0, 0, decode(repeat('00', 32), 'hex')) ON CONFLICT (org_id, slug) DO NOTHING`
+SELECT $1::bigint, $2::text, 0, 0, 0, decode(repeat('00', 32), 'hex')
+WHERE NOT EXISTS (SELECT 1 FROM repo_aliases WHERE org_id = $1 AND slug = $2) ON CONFLICT (org_id, slug) DO NOTHING`
 
 	updateHead = `UPDATE repos SET version = $2, checksum = $3, entries = $4, bytes = $5, last_modified = $6,
 	set_state = $7, audit_head = $8 WHERE id = $1`

@@ -14,14 +14,13 @@ import (
 
 const (
 	lockOrganization = `SELECT uid, name, max_entries FROM organizations WHERE id = $1 FOR NO KEY UPDATE`
-	selectMember     = `SELECT user_id FROM memberships WHERE org_id = $1 AND name = $2`
 	insertUser       = `INSERT INTO users (created) VALUES ($1) RETURNING id`
-	insertMember     = `INSERT INTO memberships (org_id, user_id, name, created) VALUES ($1, $2, $3, $4)`
-	insertToken      = `INSERT INTO tokens (uid, org_id, user_id, role, hash, prefix, created, expires, revoked, last_used)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10) RETURNING id`
+	insertToken      = `INSERT INTO tokens (uid, org_id, user_id, role, hash, prefix, created, expires, revoked, last_used, label, scope, repos)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13) RETURNING id`
 
 	tokenColumns = `SELECT t.id, t.uid, t.org_id, o.uid, o.name, t.user_id, m.name, t.role, t.hash, t.prefix,
-	t.created, t.expires, t.revoked, t.last_used, o.max_entries
+	t.created, t.expires, t.revoked, t.last_used, t.label, t.scope, t.repos, o.max_entries,
+	m.org_id, m.user_id, m.name, m.role, m.provider_groups, m.service, m.created, m.removed
 FROM tokens t
 JOIN organizations o ON o.id = t.org_id
 JOIN memberships m ON m.org_id = t.org_id AND m.user_id = t.user_id
@@ -48,19 +47,32 @@ func createToken(ctx context.Context, tx pgx.Tx, token *store.Token) error {
 	if err != nil {
 		return absent(err)
 	}
-	user := (*int64)(&token.User)
-	err = tx.QueryRow(ctx, selectMember, int64(token.Org), token.UserName).Scan(user)
-	if errors.Is(err, pgx.ErrNoRows) {
-		if err = tx.QueryRow(ctx, insertUser, token.Created).Scan(user); err != nil {
-			return err
-		}
-		_, err = tx.Exec(ctx, insertMember, int64(token.Org), *user, token.UserName, token.Created)
+	member, err := memberNamed(ctx, tx, token.Org, token.UserName)
+	switch {
+	case errors.Is(err, pgx.ErrNoRows):
+		member = store.Member{Org: token.Org, Name: token.UserName, Role: token.Role, Created: token.Created}
+		err = writeMember(ctx, tx, &member)
+	case err == nil && member.Role.Greater(token.Role) != member.Role:
+		member.Role = token.Role
+		err = writeMember(ctx, tx, &member)
 	}
 	if err != nil {
 		return err
 	}
-	err = tx.QueryRow(ctx, insertToken, token.UID, int64(token.Org), *user, string(token.Role), token.Hash[:], token.Prefix,
-		token.Created, instant(token.Expires), instant(token.Revoked), instant(token.LastUsed)).Scan((*int64)(&token.ID))
+	token.User = member.User
+	return addToken(ctx, tx, token)
+}
+
+// addToken adds a token of a user that is known.
+func addToken(ctx context.Context, tx pgx.Tx, token *store.Token) error {
+	err := tx.QueryRow(ctx, insertToken, token.UID, int64(token.Org), int64(token.User), string(token.Role), token.Hash[:], token.Prefix,
+		millis(token.Created), instant(token.Expires), instant(token.Revoked), instant(token.LastUsed),
+		token.Label, string(token.Scope), string(token.Repos)).Scan((*int64)(&token.ID))
+	return taken(err)
+}
+
+// taken turns the driver's word for a name in use into the contract's.
+func taken(err error) error {
 	if code(err) == codeUniqueness {
 		return store.ErrExists
 	}
@@ -74,10 +86,17 @@ func (db *DB) Tokens(ctx context.Context, org store.OrgID) (all []store.Token, e
 		if err != nil {
 			return err
 		}
-		all, err = pgx.CollectRows(rows, scanToken)
+		all, err = pgx.CollectRows(rows, scanListedToken)
 		return err
 	})
 	return all, err
+}
+
+// scanListedToken leaves the user out: a list is of tokens.
+func scanListedToken(row pgx.CollectableRow) (store.Token, error) {
+	t, err := scanToken(row)
+	t.Member = store.Member{}
+	return t, err
 }
 
 // TokenByHash finds a token by its secret's hash. [store.ErrNotFound].
@@ -94,10 +113,12 @@ func (db *DB) TokenByHash(ctx context.Context, hash [32]byte) (token store.Token
 }
 
 func scanToken(row pgx.CollectableRow) (t store.Token, err error) {
-	var role string
+	var role, scope, repos string
 	var expires, revoked, used *time.Time
-	err = row.Scan((*int64)(&t.ID), &t.UID, (*int64)(&t.Org), &t.OrgUID, &t.OrgName, (*int64)(&t.User), &t.UserName, &role,
-		(*hash)(&t.Hash), &t.Prefix, &t.Created, &expires, &revoked, &used, &t.OrgMaxEntries)
+	var member memberRow
+	err = row.Scan(append([]any{(*int64)(&t.ID), &t.UID, (*int64)(&t.Org), &t.OrgUID, &t.OrgName, (*int64)(&t.User), &t.UserName, &role,
+		(*hash)(&t.Hash), &t.Prefix, &t.Created, &expires, &revoked, &used, &t.Label, &scope, &repos, &t.OrgMaxEntries}, member.into()...)...)
+	t.Scope, t.Repos, t.Member = api.Scope(scope), store.Names(repos), member.member()
 	t.Role, t.Created = api.Role(role), t.Created.UTC()
 	t.Expires, t.Revoked, t.LastUsed = moment(expires), moment(revoked), moment(used)
 	return t, err

@@ -3,6 +3,7 @@ package sqlite
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 
 	"github.com/teammem/teammem/api"
@@ -63,6 +64,9 @@ func (db *DB) write(ctx context.Context, tx *sql.Tx, ref store.RepoRef, id store
 		err := tx.StmtContext(ctx, db.statements.insertRepo).QueryRowContext(ctx, int64(ref.Org), string(ref.Slug)).Scan(&head.ID)
 		if code(err) == codeForeignKey {
 			return head, fmt.Errorf("organization %d: %w", ref.Org, store.ErrNotFound)
+		}
+		if errors.Is(err, sql.ErrNoRows) {
+			return head, fmt.Errorf("%s was given another name just now: %w", ref.Slug, store.ErrBusy)
 		}
 		if err != nil {
 			return head, err

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"database/sql"
 	"errors"
+	"fmt"
 	"io/fs"
 	"log/slog"
 	"os"
@@ -22,23 +23,38 @@ import (
 
 var quiet = slog.New(slog.DiscardHandler)
 
-// withSecond is the dialect with a second migration, made for a test.
+// withSecond is the dialect with one migration more, made for a test.
 func withSecond(t testing.TB, up string) schema.Dialect {
 	t.Helper()
 	d := dialect()
+	next := newestOf(t) + 1
 	source := fstest.MapFS{
-		"sqlite/0002_test.up.sql":   {Data: []byte(up)},
-		"sqlite/0002_test.down.sql": {Data: []byte("DROP TABLE second;")},
+		fmt.Sprintf("sqlite/%04d_test.up.sql", next):   {Data: []byte(up)},
+		fmt.Sprintf("sqlite/%04d_test.down.sql", next): {Data: []byte("DROP TABLE second;")},
 	}
-	for _, name := range []string{"0001_ground.up.sql", "0001_ground.down.sql"} {
-		text, err := fs.ReadFile(migrations.FS, "sqlite/"+name)
+	names, err := fs.Glob(migrations.FS, "sqlite/[0-9]*.sql")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range names {
+		text, err := fs.ReadFile(migrations.FS, name)
 		if err != nil {
 			t.Fatal(err)
 		}
-		source["sqlite/"+name] = &fstest.MapFile{Data: text}
+		source[name] = &fstest.MapFile{Data: text}
 	}
 	d.Source = source
 	return d
+}
+
+// newestOf is the newest migration that this server knows.
+func newestOf(t testing.TB) uint {
+	t.Helper()
+	newest, err := dialect().Newest()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return newest
 }
 
 func wantStatus(t testing.TB, path string, want store.Migration) {
@@ -51,7 +67,7 @@ func wantStatus(t testing.TB, path string, want store.Migration) {
 
 func TestMigrateUpAndDown(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "data", "teammem.db")
-	wantStatus(t, path, store.Migration{Current: 0, Newest: 1})
+	wantStatus(t, path, store.Migration{Current: 0, Newest: newestOf(t)})
 	if _, err := os.Stat(path); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("asking for the status made the file: %v", err)
 	}
@@ -65,11 +81,18 @@ func TestMigrateUpAndDown(t *testing.T) {
 		if err := Migrate(t.Context(), quiet, path); err != nil {
 			t.Fatalf("Migrate: %v", err)
 		}
-		wantStatus(t, path, store.Migration{Current: 1, Newest: 1})
-		if err := MigrateDown(t.Context(), quiet, path); err != nil {
-			t.Fatalf("MigrateDown: %v", err)
+		wantStatus(t, path, store.Migration{Current: newestOf(t), Newest: newestOf(t)})
+		for down := newestOf(t); down > 0; {
+			if err := MigrateDown(t.Context(), quiet, path); err != nil {
+				t.Fatalf("MigrateDown: %v", err)
+			}
+			status, err := MigrationStatus(t.Context(), path)
+			if err != nil || status.Current >= down {
+				t.Fatalf("MigrateDown of version %d leaves %+v, %v", down, status, err)
+			}
+			down = status.Current
 		}
-		wantStatus(t, path, store.Migration{Current: 0, Newest: 1})
+		wantStatus(t, path, store.Migration{Current: 0, Newest: newestOf(t)})
 	}
 	for name, want := range map[string]os.FileMode{path: 0o600, filepath.Dir(path): 0o700, path + lockSuffix: 0o600} {
 		info, err := os.Stat(name)
@@ -98,7 +121,7 @@ func TestMigrateAtOnce(t *testing.T) {
 	if err := group.Wait(); err != nil {
 		t.Fatal(err)
 	}
-	wantStatus(t, path, store.Migration{Current: 1, Newest: 1})
+	wantStatus(t, path, store.Migration{Current: newestOf(t), Newest: newestOf(t)})
 }
 
 // TestCurrentTakesNoLock: neither Migrate nor Open waits for another process
@@ -133,19 +156,19 @@ func TestMigrationFails(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "teammem.db")
 	broken := withSecond(t, "-- A test.\nCREATE TABLE second (id INTEGER);\nINSERT INTO nowhere VALUES (1);")
 	err := migrateWith(t.Context(), quiet, path, broken)
-	if err == nil || !strings.Contains(err.Error(), "version 2") || !strings.Contains(err.Error(), "nowhere") {
+	if err == nil || !strings.Contains(err.Error(), fmt.Sprintf("version %d", newestOf(t)+1)) || !strings.Contains(err.Error(), "nowhere") {
 		t.Fatalf("a broken migration: %v, want an error with version and cause", err)
 	}
 	if strings.Contains(err.Error(), "CREATE TABLE") {
 		t.Errorf("the error repeats the whole migration: %v", err)
 	}
 	// The first migration was of the same run, so it is not there either.
-	wantStatus(t, path, store.Migration{Current: 0, Newest: 1})
+	wantStatus(t, path, store.Migration{Current: 0, Newest: newestOf(t)})
 	if err := migrateWith(t.Context(), quiet, path, withSecond(t, "CREATE TABLE second (id INTEGER);")); err != nil {
 		t.Fatalf("the mended migration: %v", err)
 	}
 	// This server knows only the first: a newer one has been here.
-	wantStatus(t, path, store.Migration{Current: 2, Newest: 1})
+	wantStatus(t, path, store.Migration{Current: newestOf(t) + 1, Newest: newestOf(t)})
 	for name, try := range map[string]func() error{
 		"Migrate":     func() error { return Migrate(t.Context(), quiet, path) },
 		"MigrateDown": func() error { return MigrateDown(t.Context(), quiet, path) },
@@ -154,7 +177,7 @@ func TestMigrationFails(t *testing.T) {
 			return err
 		},
 	} {
-		if err := try(); !errors.Is(err, store.ErrSchema) || !strings.Contains(err.Error(), "version 2") {
+		if err := try(); !errors.Is(err, store.ErrSchema) || !strings.Contains(err.Error(), fmt.Sprintf("version %d", newestOf(t)+1)) {
 			t.Errorf("%s of a newer schema: %v, want ErrSchema with its version", name, err)
 		}
 	}
@@ -166,7 +189,7 @@ func TestDirty(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "teammem.db")
 	_ = openAt(t, path).Close()
 	err := locked(t.Context(), path, func(db *sql.DB) error {
-		_, err := db.Exec("UPDATE schema_migrations SET version = 2, dirty = 1")
+		_, err := db.Exec("UPDATE schema_migrations SET version = ?, dirty = 1", newestOf(t)+1)
 		return err
 	})
 	if err != nil {
@@ -174,18 +197,18 @@ func TestDirty(t *testing.T) {
 	}
 	for range 2 {
 		err := Migrate(t.Context(), quiet, path)
-		if !errors.Is(err, store.ErrSchema) || !strings.Contains(err.Error(), "server migrate force 1") {
+		if !errors.Is(err, store.ErrSchema) || !strings.Contains(err.Error(), fmt.Sprintf("server migrate force %d", newestOf(t))) {
 			t.Fatalf("Migrate: %v, want ErrSchema with the cure", err)
 		}
 		if _, err := Open(t.Context(), quiet, path); !errors.Is(err, store.ErrSchema) {
 			t.Fatalf("Open: %v, want ErrSchema", err)
 		}
-		wantStatus(t, path, store.Migration{Current: 2, Newest: 1, Dirty: true})
+		wantStatus(t, path, store.Migration{Current: newestOf(t) + 1, Newest: newestOf(t), Dirty: true})
 	}
-	if err := MigrateForce(t.Context(), quiet, path, 9); err == nil {
+	if err := MigrateForce(t.Context(), quiet, path, 99); err == nil {
 		t.Error("MigrateForce to a version that no migration leads to succeeds")
 	}
-	if err := MigrateForce(t.Context(), quiet, path, 1); err != nil {
+	if err := MigrateForce(t.Context(), quiet, path, newestOf(t)); err != nil {
 		t.Fatalf("MigrateForce: %v", err)
 	}
 	db := openAt(t, path)
@@ -224,7 +247,7 @@ func TestMigrationKilled(t *testing.T) {
 		t.Fatal(err)
 	}
 	_ = process.Wait()
-	wantStatus(t, path, store.Migration{Current: 1, Newest: 1})
+	wantStatus(t, path, store.Migration{Current: newestOf(t), Newest: newestOf(t)})
 	db := openAt(t, path)
 	defer func() { _ = db.Close() }()
 	var tables int

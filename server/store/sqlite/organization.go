@@ -9,16 +9,21 @@ import (
 )
 
 const (
-	insertOrganization  = `INSERT INTO organizations (uid, name, max_entries, created) VALUES (?, ?, ?, ?) RETURNING id`
-	selectOrganizations = `SELECT id, uid, name, max_entries, created FROM organizations ORDER BY name`
-	selectOrganization  = `SELECT id, uid, name, max_entries, created FROM organizations WHERE name = ?`
+	orgColumns = `SELECT id, uid, name, created, max_entries, max_repos, max_bytes, writes_per_minute, audit_days FROM organizations `
+
+	insertOrganization = `INSERT INTO organizations (uid, name, created, max_entries, max_repos, max_bytes, writes_per_minute, audit_days)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?) RETURNING id`
+	selectOrganizations = orgColumns + `ORDER BY name`
+	selectOrganization  = orgColumns + `WHERE name = ?`
+	selectOrgByID       = orgColumns + `WHERE id = ?`
 )
 
 // CreateOrganization adds an organization. [store.ErrExists].
 func (db *DB) CreateOrganization(ctx context.Context, org store.Organization) (store.Organization, error) {
 	org.Created = millis(org.Created)
 	err := db.writes(ctx, func(ctx context.Context, tx *sql.Tx) (bool, error) {
-		err := tx.QueryRowContext(ctx, insertOrganization, org.UID, org.Name, org.MaxEntries, org.Created.UnixMilli()).Scan(&org.ID)
+		err := tx.QueryRowContext(ctx, insertOrganization, org.UID, org.Name, org.Created.UnixMilli(),
+			org.MaxEntries, org.MaxRepos, org.MaxBytes, org.WritesPerMinute, org.AuditDays).Scan(&org.ID)
 		return true, taken(err)
 	})
 	if err != nil {
@@ -61,7 +66,8 @@ func (db *DB) Organization(ctx context.Context, name string) (store.Organization
 type scanner interface{ Scan(into ...any) error }
 
 func scanOrganization(row scanner) (org store.Organization, err error) {
-	err = row.Scan(&org.ID, &org.UID, &org.Name, &org.MaxEntries, (*moment)(&org.Created))
+	err = row.Scan(&org.ID, &org.UID, &org.Name, (*moment)(&org.Created),
+		&org.MaxEntries, &org.MaxRepos, &org.MaxBytes, &org.WritesPerMinute, &org.AuditDays)
 	return org, err
 }
 

@@ -15,7 +15,10 @@ const (
 	// lockHead also brings what only Commit needs. The lock is the transaction's.
 	lockHead = `SELECT id, version, checksum, entries, bytes, last_modified, set_state, audit_head FROM repos WHERE org_id = ? AND slug = ?`
 
-	insertRepo = `INSERT INTO repos (org_id, slug, version, entries, bytes, audit_head) VALUES (?, ?, 0, 0, 0, zeroblob(32)) RETURNING id`
+	// insertRepo makes no repo under a name that another had before: whoever asked
+	// for that one did not know yet that it is called differently now.
+	insertRepo = `INSERT INTO repos (org_id, slug, version, entries, bytes, audit_head)
+SELECT ?1, ?2, 0, 0, 0, zeroblob(32) WHERE NOT EXISTS (SELECT 1 FROM repo_aliases WHERE org_id = ?1 AND slug = ?2) RETURNING id`
 
 	updateHead = `UPDATE repos SET version = ?2, checksum = ?3, entries = ?4, bytes = ?5, last_modified = ?6,
 	set_state = ?7, audit_head = ?8 WHERE id = ?1`

@@ -10,15 +10,14 @@ import (
 )
 
 const (
-	selectOwner  = `SELECT uid, name, max_entries FROM organizations WHERE id = ?`
-	selectMember = `SELECT user_id FROM memberships WHERE org_id = ? AND name = ?`
-	insertUser   = `INSERT INTO users (created) VALUES (?) RETURNING id`
-	insertMember = `INSERT INTO memberships (org_id, user_id, name, created) VALUES (?, ?, ?, ?)`
-	insertToken  = `INSERT INTO tokens (uid, org_id, user_id, role, hash, prefix, created, expires, revoked, last_used)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING id`
+	selectOwner = `SELECT uid, name, max_entries FROM organizations WHERE id = ?`
+	insertUser  = `INSERT INTO users (created) VALUES (?) RETURNING id`
+	insertToken = `INSERT INTO tokens (uid, org_id, user_id, role, hash, prefix, created, expires, revoked, last_used, label, scope, repos)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING id`
 
 	tokenColumns = `SELECT t.id, t.uid, t.org_id, o.uid, o.name, t.user_id, m.name, t.role, t.hash, t.prefix,
-	t.created, t.expires, t.revoked, t.last_used, o.max_entries
+	t.created, t.expires, t.revoked, t.last_used, t.label, t.scope, t.repos, o.max_entries,
+	m.org_id, m.user_id, m.name, m.role, m.provider_groups, m.service, m.created, m.removed
 FROM tokens t
 JOIN organizations o ON o.id = t.org_id
 JOIN memberships m ON m.org_id = t.org_id AND m.user_id = t.user_id
@@ -47,18 +46,26 @@ func createToken(ctx context.Context, tx *sql.Tx, token *store.Token) error {
 	if err != nil {
 		return err
 	}
-	err = tx.QueryRowContext(ctx, selectMember, token.Org, token.UserName).Scan(&token.User)
-	if errors.Is(err, sql.ErrNoRows) {
-		if err = tx.QueryRowContext(ctx, insertUser, token.Created.UnixMilli()).Scan(&token.User); err != nil {
-			return err
-		}
-		_, err = tx.ExecContext(ctx, insertMember, token.Org, token.User, token.UserName, token.Created.UnixMilli())
+	member, err := scanMember(tx.QueryRowContext(ctx, selectMember, token.Org, token.UserName))
+	switch {
+	case errors.Is(err, sql.ErrNoRows):
+		member = store.Member{Org: token.Org, Name: token.UserName, Role: token.Role, Created: token.Created}
+		err = writeMember(ctx, tx, &member)
+	case err == nil && member.Role.Greater(token.Role) != member.Role:
+		member.Role = token.Role
+		err = writeMember(ctx, tx, &member)
 	}
 	if err != nil {
 		return err
 	}
+	token.User = member.User
+	return addToken(ctx, tx, token)
+}
+
+// addToken adds a token of a user that is known.
+func addToken(ctx context.Context, tx *sql.Tx, token *store.Token) error {
 	return taken(tx.QueryRowContext(ctx, insertToken, token.UID, token.Org, token.User, string(token.Role), token.Hash[:], token.Prefix,
-		token.Created.UnixMilli(), instant(token.Expires), instant(token.Revoked), instant(token.LastUsed)).Scan(&token.ID))
+		token.Created.UnixMilli(), instant(token.Expires), instant(token.Revoked), instant(token.LastUsed), token.Label, string(token.Scope), string(token.Repos)).Scan(&token.ID))
 }
 
 // Tokens lists an organization's tokens, newest first.
@@ -68,10 +75,17 @@ func (db *DB) Tokens(ctx context.Context, org store.OrgID) (all []store.Token, e
 		if err != nil {
 			return err
 		}
-		all, err = collect(rows, scanToken)
+		all, err = collect(rows, scanListedToken)
 		return err
 	})
 	return all, err
+}
+
+// scanListedToken leaves the user out: a list is of tokens.
+func scanListedToken(row scanner) (store.Token, error) {
+	t, err := scanToken(row)
+	t.Member = store.Member{}
+	return t, err
 }
 
 // TokenByHash finds a token by its secret's hash. [store.ErrNotFound].
@@ -85,7 +99,8 @@ func (db *DB) TokenByHash(ctx context.Context, hash [32]byte) (store.Token, erro
 
 func scanToken(row scanner) (t store.Token, err error) {
 	err = row.Scan(&t.ID, &t.UID, &t.Org, &t.OrgUID, &t.OrgName, &t.User, &t.UserName, &t.Role, (*hash)(&t.Hash), &t.Prefix,
-		(*moment)(&t.Created), (*moment)(&t.Expires), (*moment)(&t.Revoked), (*moment)(&t.LastUsed), &t.OrgMaxEntries)
+		(*moment)(&t.Created), (*moment)(&t.Expires), (*moment)(&t.Revoked), (*moment)(&t.LastUsed), &t.Label, &t.Scope, &t.Repos, &t.OrgMaxEntries,
+		&t.Member.Org, &t.Member.User, &t.Member.Name, &t.Member.Role, &t.Member.Groups, &t.Member.Service, (*moment)(&t.Member.Created), (*moment)(&t.Member.Removed))
 	return t, err
 }
 
