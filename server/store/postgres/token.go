@@ -116,8 +116,10 @@ func scanToken(row pgx.CollectableRow) (t store.Token, err error) {
 	var role, scope, repos string
 	var expires, revoked, used *time.Time
 	var member memberRow
-	err = row.Scan(append([]any{(*int64)(&t.ID), &t.UID, (*int64)(&t.Org), &t.OrgUID, &t.OrgName, (*int64)(&t.User), &t.UserName, &role,
-		(*hash)(&t.Hash), &t.Prefix, &t.Created, &expires, &revoked, &used, &t.Label, &scope, &repos, &t.OrgMaxEntries}, member.into()...)...)
+	err = row.Scan(append([]any{
+		(*int64)(&t.ID), &t.UID, (*int64)(&t.Org), &t.OrgUID, &t.OrgName, (*int64)(&t.User), &t.UserName, &role,
+		(*hash)(&t.Hash), &t.Prefix, &t.Created, &expires, &revoked, &used, &t.Label, &scope, &repos, &t.OrgMaxEntries,
+	}, member.into()...)...)
 	t.Scope, t.Repos, t.Member = api.Scope(scope), store.Names(repos), member.member()
 	t.Role, t.Created = api.Role(role), t.Created.UTC()
 	t.Expires, t.Revoked, t.LastUsed = moment(expires), moment(revoked), moment(used)
