@@ -104,7 +104,7 @@ func TestSettingsComeFromFlagThenEnvironmentThenFile(t *testing.T) {
 	if s.Debounce() != 300*time.Millisecond || s.Insecure() || s.SeparateWorktrees() {
 		t.Errorf("debounce %v, insecure %v, separate %v", s.Debounce(), s.Insecure(), s.SeparateWorktrees())
 	}
-	if all := s.All(); len(all) != len(Names()) || all[0].Name != CA {
+	if all := s.All(); len(all) != len(Names()) || all[0].Name != AgentSettings {
 		t.Errorf("all: %+v", all)
 	}
 }

@@ -27,6 +27,10 @@ const (
 	Deletes   Name = "deletes"    // what deleting a file by hand means
 	Metrics   Name = "metrics-listen"
 	Worktrees Name = "worktrees" // whether git work trees share one memory
+
+	TeamMemory    Name = "team-memory"    // whether agents and the memory commands see team memory
+	AgentSettings Name = "agent-settings" // the file that the agent was given by its --settings
+	TrustSettings Name = "trust-settings" // root of a project whose committed settings may name the memory directory
 )
 
 // rule is what one setting takes.
@@ -48,6 +52,10 @@ var rules = map[Name]rule{
 	Deletes:   {usual: "restore", check: oneOf("restore", "propagate")},
 	Metrics:   {},
 	Worktrees: {usual: "share", check: oneOf("share", "separate")},
+
+	TeamMemory:    {usual: "on", check: oneOf("on", "off")},
+	AgentSettings: {path: true},
+	TrustSettings: {path: true},
 }
 
 // Names lists the settings, sorted.
@@ -156,6 +164,9 @@ func (s Settings) Debounce() time.Duration {
 
 // SeparateWorktrees reports whether each git work tree has a memory of its own.
 func (s Settings) SeparateWorktrees() bool { return s.Text(Worktrees) == "separate" }
+
+// TeamMemory reports whether agents, and the commands about memories, see team memory.
+func (s Settings) TeamMemory() bool { return s.Text(TeamMemory) == "on" }
 
 // Origin is the origin of the server that is set; see [Origin].
 func (s Settings) Origin() (string, error) {

@@ -19,11 +19,12 @@ type agentFile struct {
 	AutoMemoryEnabled   *bool   `json:"autoMemoryEnabled"`
 }
 
-// agentSettings reads the agent's settings files, the strongest first: policy, the
-// project's local file, the user's. The settings that a repository commits
-// (.claude/settings.json) are never among them: a hostile one would name ~/.ssh. For
-// the same reason the local file counts only when git does not track it.
-func agentSettings(env config.Env, start string, c checkout) []agentFile {
+// agentSettings reads the agent's settings files, the strongest first: policy, the one
+// the agent was started with, the project's local file, the user's. The settings that a
+// repository commits (.claude/settings.json) are among them only where the user trusts
+// the project by name: a hostile one would name ~/.ssh. For the same reason the local
+// file counts only when git does not track it.
+func agentSettings(env config.Env, start string, c checkout, opts Options, root string) []agentFile {
 	var all []agentFile
 	add := func(path string) {
 		if s, ok := readAgentFile(path); ok {
@@ -31,6 +32,9 @@ func agentSettings(env config.Env, start string, c checkout) []agentFile {
 		}
 	}
 	add(policyPath(env))
+	if opts.AgentSettings != "" {
+		add(opts.AgentSettings)
+	}
 	top := start
 	if c.top != "" {
 		top = c.top
@@ -45,7 +49,16 @@ func agentSettings(env config.Env, start string, c checkout) []agentFile {
 	default:
 		add(local)
 	}
-	if home := configHome(env); home != "" {
+	committed, home := filepath.Join(top, ".claude", "settings.json"), configHome(env)
+	if filepath.Dir(committed) == home {
+		committed = "" // one stands in the home directory, and the file is the user's own
+	}
+	if opts.TrustSettings != "" && config.Resolve(opts.TrustSettings) == root {
+		add(committed)
+	} else if s, ok := readAgentFile(committed); ok && s.AutoMemoryDirectory != nil {
+		all = append(all, agentFile{path: committed, fault: "passed over: a repository may not say where memory is kept; trust-settings: " + root + " in client.yaml trusts this one"})
+	}
+	if home != "" {
 		add(filepath.Join(home, "settings.json"))
 	}
 	return all

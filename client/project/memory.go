@@ -3,6 +3,7 @@ package project
 import (
 	"fmt"
 	"path/filepath"
+	"strconv"
 	"strings"
 
 	"github.com/teammem/teammem/client/config"
@@ -23,25 +24,20 @@ const (
 // names, else autoMemoryDirectory of the settings, else
 // <base>/projects/<slug>/memory. A directory that is refused is passed over, as the
 // agent does, with a reason.
-func (p *Project) findMemory(env config.Env, start string, c checkout) {
-	p.findSlug(env)
-	settings := agentSettings(env, start, c)
+func (p *Project) findMemory(env config.Env, start string, c checkout, opts Options) {
+	settings := agentSettings(env, start, c, opts, p.Root)
 	for _, s := range settings {
 		if s.fault != "" {
 			p.because("settings", s.path, s.fault)
 		}
 	}
+	p.findSlug(env)
 	p.Agent = p.findSwitch(env, settings)
-	if dir, why, ok := p.chosenDir(env, settings); ok {
+	if dir, why := p.findDir(env, settings); dir != "" {
 		p.setMemory(dir, why)
 		return
 	}
-	base, why := memoryBase(env)
-	if base == "" {
-		p.because("memory directory", "", "no home directory; --dir says which")
-		return
-	}
-	p.setMemory(filepath.Join(base, "projects", p.Slug, "memory"), why)
+	p.because("memory directory", "", "no home directory; --dir says which")
 }
 
 func (p *Project) setMemory(dir, why string) {
@@ -52,44 +48,63 @@ func (p *Project) setMemory(dir, why string) {
 
 func (p *Project) findSlug(env config.Env) {
 	p.Slug = SlugOf(p.Root)
-	name := env.Get(envProjectName)
+	l := ladder{p: p, what: "slug"}
+	name, passed := env.Get(envProjectName), ""
 	switch {
-	case name == "":
 	case env.Get(envConfigHome) == "":
-		p.because("slug", "", envProjectName+" is passed over: it holds only together with "+envConfigHome)
+		passed = "it holds only together with " + envConfigHome
 	case name == "." || name == ".." || strings.ContainsAny(name, "/\\\x00"):
-		p.because("slug", "", envProjectName+" is passed over: it is not the name of one folder")
-	default:
+		passed = "it is not the name of one folder"
+	}
+	if l.ask(envProjectName, name, passed) {
 		p.Slug = name
 		p.because("slug", name, envProjectName)
 		return
 	}
-	p.because("slug", p.Slug, "the root, with a dash for every character but ASCII letters and digits")
+	if name != "" {
+		p.because("slug", "", envProjectName+" is passed over: "+passed)
+	}
+	const why = "the root, with a dash for every character but ASCII letters and digits"
+	l.ask(why, p.Slug, "")
+	p.because("slug", p.Slug, why)
 }
 
-// chosenDir is the directory that somebody named, if it may be used.
-func (p *Project) chosenDir(env config.Env, settings []agentFile) (dir, why string, ok bool) {
-	type choice struct {
-		value, why string
-		tilde      bool
+// findDir is the memory directory and what decided it; empty without a home.
+func (p *Project) findDir(env config.Env, settings []agentFile) (dir, why string) {
+	l := ladder{p: p, what: "memory directory"}
+	choose := func(rule, value string, tilde bool) {
+		chosen, err := memoryDir(env, value, tilde)
+		passed := ""
+		if err != nil {
+			passed = err.Error()
+		}
+		if was := l.decided; l.ask(rule, value, passed) {
+			dir, why = chosen, rule
+		} else if value != "" && !was {
+			p.because("memory directory", value, fmt.Sprintf("%s is passed over: %s", rule, passed))
+		}
 	}
-	choices := []choice{{env.Get(envMemoryDir), envMemoryDir, false}}
+	choose(envMemoryDir, env.Get(envMemoryDir), false)
 	for _, s := range settings {
+		value := ""
 		if s.AutoMemoryDirectory != nil {
-			choices = append(choices, choice{*s.AutoMemoryDirectory, "autoMemoryDirectory in " + s.path, true})
+			value = *s.AutoMemoryDirectory
+		}
+		choose("autoMemoryDirectory in "+s.path, value, true)
+	}
+	below := func(rule, base, because string) {
+		if l.ask(rule, base, "") {
+			dir, why = filepath.Join(absolute(env, base), "projects", p.Slug, "memory"), because
 		}
 	}
-	for _, c := range choices {
-		if c.value == "" {
-			continue
-		}
-		dir, err := memoryDir(env, c.value, c.tilde)
-		if err == nil {
-			return dir, c.why, true
-		}
-		p.because("memory directory", c.value, fmt.Sprintf("%s is passed over: %v", c.why, err))
+	below(envMemoryBase, env.Get(envMemoryBase), "below "+envMemoryBase)
+	below(envConfigHome, env.Get(envConfigHome), "below "+envConfigHome)
+	home := ""
+	if env.Home != "" {
+		home = filepath.Join(env.Home, ".claude")
 	}
-	return "", "", false
+	below("~/.claude", home, "below ~/.claude, the default")
+	return dir, why
 }
 
 // memoryDir checks a directory that somebody named. The refusals keep a slip, or a hostile file, from making a home or a whole disk the
@@ -137,17 +152,6 @@ func isAbove(dir, home string) bool {
 	return err == nil && rel != ".." && !strings.HasPrefix(rel, ".."+string(filepath.Separator))
 }
 
-// memoryBase is where the projects' folders lie.
-func memoryBase(env config.Env) (dir, why string) {
-	if dir := env.Get(envMemoryBase); dir != "" {
-		return absolute(env, dir), "below " + envMemoryBase
-	}
-	if dir := env.Get(envConfigHome); dir != "" {
-		return absolute(env, dir), "below " + envConfigHome
-	}
-	return configHome(env), "below ~/.claude, the default"
-}
-
 // configHome is the agent's configuration directory; empty without a home.
 func configHome(env config.Env) string {
 	if dir := env.Get(envConfigHome); dir != "" {
@@ -170,24 +174,44 @@ func absolute(env config.Env, path string) string {
 
 // findSwitch says whether the agent's auto memory is on. The first match wins.
 func (p *Project) findSwitch(env config.Env, settings []agentFile) bool {
+	l := ladder{p: p, what: "agent's memory"}
 	on, why := true, "the default"
-	switch disable := strings.ToLower(env.Get(envDisable)); {
-	case disable == "1" || disable == "true":
-		on, why = false, envDisable
-	case disable == "0" || disable == "false":
-		on, why = true, envDisable
-	case isSet(env.Get(envSimple)):
-		on, why = false, envSimple
-	case isSet(env.Get(envRemote)) && env.Get(envMemoryBase) == "":
-		on, why = false, envRemote+" without "+envMemoryBase
-	default:
-		for _, s := range settings {
-			if s.AutoMemoryEnabled != nil {
-				on, why = *s.AutoMemoryEnabled, "autoMemoryEnabled in "+s.path
-				break
-			}
+	ask := func(rule, value string, to bool, passed string) {
+		if l.ask(rule, value, passed) {
+			on, why = to, rule
 		}
 	}
+	disable := env.Get(envDisable)
+	switch strings.ToLower(disable) {
+	case "1", "true":
+		ask(envDisable, disable, false, "")
+	case "0", "false":
+		ask(envDisable, disable, true, "")
+	default:
+		ask(envDisable, disable, true, "it is none of 1, true, 0 and false")
+	}
+	unless := func(holds bool, passed string) string {
+		if holds {
+			return ""
+		}
+		return passed
+	}
+	simple := env.Get(envSimple)
+	ask(envSimple, simple, false, unless(isSet(simple), "it says no"))
+	remote := env.Get(envRemote)
+	passed := unless(isSet(remote), "it says no")
+	if env.Get(envMemoryBase) != "" {
+		passed = envMemoryBase + " gives the remote agent a memory"
+	}
+	ask(envRemote+" without "+envMemoryBase, remote, false, passed)
+	for _, s := range settings {
+		value, to := "", true
+		if s.AutoMemoryEnabled != nil {
+			value, to = strconv.FormatBool(*s.AutoMemoryEnabled), *s.AutoMemoryEnabled
+		}
+		ask("autoMemoryEnabled in "+s.path, value, to, "")
+	}
+	ask("the default", "on", true, "")
 	p.because("agent's memory", map[bool]string{true: "on", false: "off"}[on], why)
 	return on
 }

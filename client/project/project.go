@@ -50,6 +50,9 @@ type Project struct {
 	// Agent says whether the agent's auto memory is switched on here.
 	Agent bool
 	Why   []Reason
+	// Rules are all the rules by which the slug, the memory directory and the switch
+	// were looked for, in their order, and what became of each.
+	Rules []Rule
 }
 
 // Reason is one thing that was found out.
@@ -63,6 +66,12 @@ type Reason struct {
 type Options struct {
 	// SeparateWorktrees gives each git work tree a root of its own.
 	SeparateWorktrees bool
+	// AgentSettings is the settings file that the agent was started with, "" for
+	// none. It stands behind the administrator's and before the project's.
+	AgentSettings string
+	// TrustSettings is the root of the one project whose committed settings the user
+	// trusts to name the memory directory, "" for none.
+	TrustSettings string
 }
 
 // Find says which project dir lies in. It fails only when dir itself cannot be
@@ -93,7 +102,7 @@ func FindWith(env config.Env, dir string, opts Options) (Project, error) {
 	} else {
 		p.fromGit(env, checkout, opts)
 	}
-	p.findMemory(env, real, checkout)
+	p.findMemory(env, real, checkout, opts)
 	return p, nil
 }
 

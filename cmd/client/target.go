@@ -65,7 +65,7 @@ func (a *app) target(args []string) (*target, error) {
 
 // place finds the directory and the repo.
 func (t *target) place() (err error) {
-	if t.project, err = project.FindWith(t.env, t.env.Dir, project.Options{SeparateWorktrees: t.settings.SeparateWorktrees()}); err != nil {
+	if t.project, err = project.FindWith(t.env, t.env.Dir, t.projectOptions()); err != nil {
 		return err
 	}
 	t.dir, t.dirFrom = t.project.TeamDir, "the project's team directory"
@@ -87,6 +87,14 @@ func (t *target) place() (err error) {
 		return t.rememberedRepo()
 	}
 	return nil
+}
+
+func (t *target) projectOptions() project.Options {
+	return project.Options{
+		SeparateWorktrees: t.settings.SeparateWorktrees(),
+		AgentSettings:     t.settings.Text(config.AgentSettings),
+		TrustSettings:     t.settings.Text(config.TrustSettings),
+	}
 }
 
 // rememberedRepo takes the repo that the directory was enrolled for, where

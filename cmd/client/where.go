@@ -1,6 +1,9 @@
 package main
 
 import (
+	"errors"
+	"strings"
+
 	"github.com/spf13/cobra"
 
 	"github.com/teammem/teammem/api"
@@ -26,40 +29,76 @@ type whereView struct {
 	ConfigDir     string           `json:"configDirectory"`
 	Why           []project.Reason `json:"why"`
 	Settings      []config.Value   `json:"settings"`
+	TeamDir       string           `json:"teamDirectory"`
+	Slug          string           `json:"slug"`
+	AgentMemory   bool             `json:"agentMemory"` // whether the agent's memory is switched on
+	TeamMemory    bool             `json:"teamMemory"`  // and team memory for agents
+	Clash         string           `json:"clash,omitempty"`
+	Rules         []project.Rule   `json:"rules,omitempty"` // with --explain
 }
 
 func (a *app) whereCommand() *cobra.Command {
-	return &cobra.Command{
+	var explain bool
+	cmd := &cobra.Command{
 		Use:     "where",
 		Short:   "Show which directory, repo and server are meant, and why",
 		GroupID: groupLook,
 		Long:    "Where shows what every other command would work on, and how that was found.\nIt asks no server and changes nothing.\n\n" + exitHelp,
 		Example: `  client where
-  client where --json`,
+  client where --explain`,
 		Args: noArguments,
 		RunE: func(*cobra.Command, []string) error {
 			t, err := a.target(nil)
 			if err != nil {
 				return err
 			}
-			view := where(t)
+			view, err := where(t)
+			if err != nil {
+				return err
+			}
+			if explain {
+				view.Rules = t.project.Rules
+			}
 			if a.json {
 				a.term.Value(view)
 				return nil
 			}
 			a.term.Rows(a.whereRows(view))
+			a.explainRules(view)
 			return nil
 		},
 	}
+	cmd.Flags().BoolVar(&explain, "explain", false, "list every rule, and which one decided")
+	return cmd
 }
 
-func where(t *target) whereView {
+// explainRules lists the rules of the agent's paths and switches in their order.
+func (a *app) explainRules(v whereView) {
+	if len(v.Rules) == 0 {
+		return
+	}
+	a.term.Print("")
+	var rows []tui.Row
+	for _, rule := range v.Rules {
+		rows = append(rows, tui.Row{Label: rule.What, Text: tui.Escape(rule.Rule), Note: tui.Escape(strings.TrimSpace(rule.Value + "  " + rule.Outcome))})
+	}
+	a.term.Rows(rows)
+}
+
+func where(t *target) (whereView, error) {
 	view := whereView{
 		Directory: t.dir, DirectoryFrom: t.dirFrom, Repo: t.repo, RepoFrom: t.repoFrom,
 		Server: t.server, ServerFrom: t.settings.Get(config.Server).Source,
 		Root: t.project.Root, Git: t.project.Git, Remote: t.project.Remote, MemoryDir: t.project.MemoryDir,
 		StateDir: t.paths.DirState(t.dir), ConfigDir: t.paths.Config,
 		Why: t.project.Why, Settings: t.settings.All(),
+		TeamDir: t.project.TeamDir, Slug: t.project.Slug, AgentMemory: t.project.Agent, TeamMemory: t.settings.TeamMemory(),
+	}
+	clash := (*project.ClashError)(nil)
+	if err := project.NewRegistry(t.paths.Projects()).Check(t.enrolment()); errors.As(err, &clash) {
+		view.Clash = clash.Error()
+	} else if err != nil {
+		return view, err
 	}
 	if t.repo == "" {
 		view.RepoFrom = ""
@@ -67,7 +106,7 @@ func where(t *target) whereView {
 	if credential, err := t.token(); err == nil {
 		view.TokenFrom = credential.Source
 	}
-	return view
+	return view, nil
 }
 
 func (a *app) whereRows(v whereView) []tui.Row {
@@ -83,6 +122,9 @@ func (a *app) whereRows(v whereView) []tui.Row {
 		{Label: "server", Text: or(v.Server, "unknown"), Note: or(v.ServerFrom, "")},
 		{Label: "token", Text: or(a.term.Path(v.TokenFrom), "none"), Note: ""},
 		{Label: "state", Text: a.term.Path(v.StateDir)},
+	}
+	if v.Clash != "" {
+		rows = append(rows, tui.Row{Label: "clash", Text: a.term.Path(v.Directory), Note: v.Clash})
 	}
 	for _, reason := range v.Why {
 		rows = append(rows, tui.Row{Label: reason.What, Text: or(a.term.Path(reason.Value), "none"), Note: reason.Because})
