@@ -25,6 +25,12 @@ func (t *Terminal) Diff(fromName, toName, from, to string) {
 	t.writeOut(b.String())
 }
 
+// Unified gives the changes from one text to another in the unified form, "" for equal
+// texts.
+func Unified(fromName, toName, from, to string) string {
+	return udiff.Unified(fromName, toName, from, to)
+}
+
 func (t *Terminal) diffLine(line string) string {
 	shown := Escape(line)
 	switch {

@@ -102,6 +102,9 @@ func New(out, err io.Writer, opts Options) *Terminal {
 // JSON reports whether the caller asked for objects instead of text.
 func (t *Terminal) JSON() bool { return t.opts.JSON }
 
+// OutIsTerminal reports whether results go to a terminal.
+func (t *Terminal) OutIsTerminal() bool { return t.opts.OutTerminal }
+
 // signs reports whether standard output takes signs.
 func (t *Terminal) signs() bool { return t.opts.OutTerminal && t.opts.UTF8 }
 

@@ -52,9 +52,10 @@ agreement. It stands beside the agent and needs nothing of it.`,
 	f.BoolVar(&a.json, "json", false, "print JSON for programs")
 	f.BoolVar(&a.quiet, "quiet", false, "print only what needs a person")
 	f.BoolVar(&a.yes, "yes", false, "answer questions with yes")
-	root.AddGroup(&cobra.Group{ID: groupSync, Title: "Syncing:"}, &cobra.Group{ID: groupHistory, Title: "History:"}, &cobra.Group{ID: groupConflict, Title: "Deleting and settling:"}, &cobra.Group{ID: groupLogin, Title: "Signing in:"}, &cobra.Group{ID: groupLook, Title: "Looking:"})
+	root.AddGroup(&cobra.Group{ID: groupSync, Title: "Syncing:"}, &cobra.Group{ID: groupMemory, Title: "Memories:"}, &cobra.Group{ID: groupHistory, Title: "History:"}, &cobra.Group{ID: groupConflict, Title: "Deleting and settling:"}, &cobra.Group{ID: groupLogin, Title: "Signing in:"}, &cobra.Group{ID: groupLook, Title: "Looking:"})
 	root.AddCommand(
 		a.syncCommand(), a.pullCommand(), a.pushCommand(),
+		a.memoryCommand(),
 		a.logCommand(), a.showCommand(), a.diffCommand(), a.restoreCommand(),
 		a.conflictsCommand(), a.trashCommand(), a.rmCommand(), a.mergeCommand(),
 		a.loginCommand(), a.logoutCommand(), a.whoAmICommand(),
@@ -67,6 +68,7 @@ agreement. It stands beside the agent and needs nothing of it.`,
 // Groups of commands in the help.
 const (
 	groupSync     = "sync"
+	groupMemory   = "memory"
 	groupHistory  = "history"
 	groupConflict = "conflict"
 	groupLogin    = "login"

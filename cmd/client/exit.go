@@ -8,6 +8,7 @@ import (
 	"github.com/teammem/teammem/api"
 	"github.com/teammem/teammem/client"
 	"github.com/teammem/teammem/client/config"
+	"github.com/teammem/teammem/client/curate"
 	"github.com/teammem/teammem/client/memdir"
 	"github.com/teammem/teammem/client/project"
 	"github.com/teammem/teammem/client/remote"
@@ -75,10 +76,13 @@ func (a *app) exit(err error) exitCode {
 		usage       *usageError
 		stands      *standing
 		unreachable *remote.Unreachable
+		secret      *secretError
 	)
 	switch code := api.CodeOf(err); {
 	case err == nil:
 		return exitDone
+	case errors.As(err, &secret):
+		return exitHeld
 	case errors.As(err, &stands):
 		return stands.code
 	case errors.As(err, &usage):
@@ -115,6 +119,8 @@ func (a *app) hint(err error) string {
 		clash       *project.ClashError
 		mismatch    *client.MismatchError
 		gone        *client.GoneError
+		refused     *curate.Refused
+		secret      *secretError
 	)
 	switch code := api.CodeOf(err); {
 	case errors.As(err, &usage):
@@ -128,6 +134,10 @@ func (a *app) hint(err error) string {
 		return unreachable.Hint()
 	case errors.As(err, &clash):
 		return clash.Hint()
+	case errors.As(err, &refused):
+		return refused.Hint()
+	case errors.As(err, &secret):
+		return "take it out, or keep the memory private; a secret that was ever shared is to be revoked"
 	case errors.As(err, &mismatch):
 		return "name another directory with --dir, or the old repo and server; to bind the directory anew: client sync --once --accept"
 	case errors.As(err, &gone):

@@ -1,0 +1,83 @@
+package curate
+
+import (
+	"bytes"
+	"slices"
+	"strings"
+
+	"github.com/teammem/teammem/client/memory"
+)
+
+// AddLine puts a line into an index, behind its last entry, or at its end where it has
+// none. The line takes the ending that the others have.
+func AddLine(index []byte, line string) []byte {
+	at := len(index)
+	if last := lastEntry(index); last >= 0 {
+		at = last
+		if n := bytes.IndexByte(index[at:], '\n'); n >= 0 {
+			at += n + 1
+		} else {
+			at = len(index)
+		}
+	}
+	end := ending(index)
+	if at > 0 && index[at-1] != '\n' {
+		// The last line has no end, and goes on having none as the last but one.
+		return slices.Concat(index, []byte(end+line+end))
+	}
+	return slices.Concat(index[:at], []byte(line+end), index[at:])
+}
+
+// lastEntry is the offset of the last entry; -1 without any.
+func lastEntry(index []byte) int {
+	at := -1
+	for _, l := range memory.Links(index) {
+		if l.Entry {
+			at = l.Offset
+		}
+	}
+	return at
+}
+
+// Line is the entry of a memory.
+func Line(title, target, hook string) string {
+	if strings.ContainsAny(target, " \t()") {
+		target = "<" + target + ">"
+	}
+	line := "- [" + oneLine(title) + "](" + target + ")"
+	if hook = oneLine(hook); hook != "" {
+		line += " — " + hook
+	}
+	return line
+}
+
+// oneLine takes the ends of lines out of a text.
+func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }
+
+// takeLine takes the line that holds an offset out of a text.
+func takeLine(text []byte, offset int) (line string, rest []byte) {
+	begin := bytes.LastIndexByte(text[:offset], '\n') + 1
+	end := len(text)
+	if n := bytes.IndexByte(text[offset:], '\n'); n >= 0 {
+		end = offset + n + 1
+	}
+	return strings.TrimRight(string(text[begin:end]), "\r\n"), slices.Concat(text[:begin], text[end:])
+}
+
+// edit is a piece of a text that is replaced.
+type edit struct {
+	offset, length int
+	text           string
+}
+
+// apply carries out edits that do not overlap.
+func apply(text []byte, edits []edit) []byte {
+	slices.SortFunc(edits, func(a, b edit) int { return a.offset - b.offset })
+	var out []byte
+	at := 0
+	for _, e := range edits {
+		out = append(append(out, text[at:e.offset]...), e.text...)
+		at = e.offset + e.length
+	}
+	return append(out, text[at:]...)
+}

@@ -1,0 +1,146 @@
+package curate
+
+import (
+	"fmt"
+	"path"
+	"strings"
+	"time"
+	"unicode"
+
+	"github.com/teammem/teammem/api"
+	"github.com/teammem/teammem/client/memory"
+)
+
+// Draft is a memory to be made.
+type Draft struct {
+	Name        string
+	Description string
+	Type        memory.Type
+	Scope       memory.Scope
+	Text        string  // "" for the type's template
+	File        api.Key // below its scope; "" for one made of type and name
+}
+
+// bodies are what each type's text should hold.
+var bodies = map[memory.Type]string{
+	memory.User:      "Who they are, what they work towards, what they know well and what is new to them.\n",
+	memory.Feedback:  "The rule, in one sentence.\n\n**Why:** what happened, or the reason they gave.\n\n**How to apply:** when it holds, and when it does not.\n",
+	memory.Project:   "The fact or decision, in one sentence, with absolute dates.\n\n**Why:** what stands behind it.\n\n**How to apply:** what it means for the next suggestion.\n",
+	memory.Reference: "What is to be found where, and when to look there.\n",
+}
+
+// New makes a memory from its type's template, with a line in the index of its scope.
+func (l Library) New(d Draft) ([]Change, error) {
+	switch {
+	case oneLine(d.Name) == "":
+		return nil, &Refused{"a memory wants a name", `client memory new --type feedback "How we test"`}
+	case d.Type == memory.User && d.Scope == memory.Team:
+		return nil, userIsPrivate("")
+	}
+	file := d.File
+	if file == "" {
+		file = api.Key(string(d.Type) + "_" + slug(d.Name) + ".md")
+	}
+	key := file
+	if d.Scope == memory.Team {
+		key = api.Key(l.TeamPrefix + string(file))
+	}
+	if err := l.free(key); err != nil {
+		return nil, err
+	}
+	index, entry, err := l.entryFor(key, oneLine(d.Name), d.Description)
+	if err != nil {
+		return nil, err
+	}
+	return []Change{{Key: key, After: []byte(d.write())}, {Key: index.Key, Before: index.Before, After: AddLine(index.Before, entry)}}, nil
+}
+
+// entryFor is the index that a memory belongs into, as it stands, and the line for it.
+func (l Library) entryFor(key api.Key, title, hook string) (Change, string, error) {
+	at := l.indexFor(key)
+	before, err := l.text(at)
+	return Change{Key: at, Before: before}, Line(title, relative(path.Dir(string(at)), key), hook), err
+}
+
+func (d Draft) write() string {
+	text := d.Text
+	if text == "" {
+		text = bodies[d.Type]
+	}
+	if !strings.HasSuffix(text, "\n") {
+		text += "\n"
+	}
+	return fmt.Sprintf("---\nname: %s\ndescription: %s\ntype: %s\n---\n\n%s", value(d.Name), value(d.Description), d.Type, text)
+}
+
+// value is a text as the value of a field, so that a YAML parser reads the same as the
+// line reader wherever quotes can bring that about.
+func value(text string) string {
+	text = oneLine(text)
+	if text == "" || !strings.ContainsAny(text[:1], "\"'#&*!|>%@`[]{},?:-") && !strings.Contains(text, ": ") && !strings.Contains(text, " #") && !strings.HasSuffix(text, ":") && !looksTyped(text) {
+		return text
+	}
+	switch {
+	case !strings.ContainsAny(text, `"\`):
+		return `"` + text + `"`
+	case !strings.Contains(text, "'"):
+		return "'" + text + "'"
+	}
+	return text
+}
+
+// looksTyped knows words that YAML takes for something else than text.
+func looksTyped(text string) bool {
+	switch strings.ToLower(text) {
+	case "true", "false", "yes", "no", "on", "off", "null", "~":
+		return true
+	}
+	return strings.Trim(text, "0123456789.+-eE_:TZ") == ""
+}
+
+// slug makes a file's name of a memory's.
+func slug(name string) string {
+	var b strings.Builder
+	dash := false
+	for _, r := range strings.ToLower(name) {
+		if !unicode.IsLetter(r) && !unicode.IsDigit(r) && !unicode.IsMark(r) {
+			dash = b.Len() > 0
+			continue
+		}
+		if dash {
+			b.WriteByte('_')
+			dash = false
+		}
+		if b.WriteRune(r); b.Len() >= 80 {
+			break
+		}
+	}
+	return b.String()
+}
+
+func userIsPrivate(key api.Key) error {
+	what := "a memory of type user"
+	if key != "" {
+		what = string(key) + " is of type user and"
+	}
+	return &Refused{what + " is always private: it is about a person, not the project", "give it another type if it is about the project"}
+}
+
+// Log adds a bullet with the time to the daily log of a moment.
+func (l Library) Log(now time.Time, text string) ([]Change, error) {
+	if strings.TrimSpace(text) == "" {
+		return nil, &Refused{"there is nothing to log", `client memory log "what happened"`}
+	}
+	key := api.Key("logs/" + now.Format("2006/01/2006-01-02") + ".md")
+	before, err := l.text(key)
+	if err != nil {
+		return nil, err
+	}
+	end := ending(before)
+	line := "- " + now.Format("15:04") + " " + strings.ReplaceAll(strings.TrimSpace(strings.ReplaceAll(text, "\r", "")), "\n", end+"  ") + end
+	after := append([]byte{}, before...)
+	if len(after) > 0 && after[len(after)-1] != '\n' {
+		after = append(after, end...)
+	}
+	return []Change{{Key: key, Before: before, After: append(after, line...)}}, nil
+}
