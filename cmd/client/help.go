@@ -7,7 +7,8 @@ import (
 )
 
 // usageTemplate is cobra's own, made to fit on a screen: the flags of all commands
-// follow those of the one, and only the root says how to ask for more.
+// follow those of the one, where no commands are listed instead, and only the root says
+// how to ask for more.
 const usageTemplate = `Usage:{{if and .Runnable (not .HasAvailableSubCommands)}}
   {{.UseLine}}{{end}}{{if .HasAvailableSubCommands}}
   {{.CommandPath}} {{if .Runnable}}[command]{{else}}command{{end}}{{end}}{{if .HasExample}}
@@ -25,7 +26,7 @@ More:{{range $cmds}}{{if (and (eq .GroupID "") (or .IsAvailableCommand (eq .Name
   {{rpad .Name .NamePadding }} {{.Short}}{{end}}{{end}}{{end}}{{end}}{{if .HasAvailableLocalFlags}}
 
 Flags:
-{{.LocalFlags.FlagUsages | trimTrailingWhitespaces}}{{end}}{{if .HasAvailableInheritedFlags}}
+{{.LocalFlags.FlagUsages | trimTrailingWhitespaces}}{{end}}{{if and .HasAvailableInheritedFlags (not .HasAvailableSubCommands)}}
 {{if not .HasAvailableLocalFlags}}
 {{end}}Flags of every command:
 {{.InheritedFlags.FlagUsages | trimTrailingWhitespaces}}{{end}}{{if and .HasAvailableSubCommands (not .HasParent)}}

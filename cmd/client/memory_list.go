@@ -40,8 +40,8 @@ func (a *app) memoryListCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "list",
 		Short: "List the memories, newest first",
-		Long: `List shows the memories of this project and of its team as an agent's scan sees them.
-An age is a number of days, or a time such as 36h. Authors are asked of the server.
+		Long: `List shows the memories as an agent's scan sees them. An age is a number of days, or a
+time such as 36h. Authors are asked of the server.
 
 ` + exitHelp,
 		Example: `  client memory list --type project --newer-than 7d

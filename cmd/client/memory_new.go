@@ -25,11 +25,8 @@ func (a *app) memoryNewCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "new NAME",
 		Short: "Make a memory from its type's template",
-		Long: `New writes a topic file and its line in the index. Project and reference memories go
-to the team where the project has a team directory, the others stay private. With
---text - the text comes from standard input.
-
-` + exitHelp,
+		Long: `New writes a topic file and its line in the index; project and reference memories go to
+the team where there is one. Exit status: 0 done, 1 failed, 2 usage, 5 it holds a secret.`,
 		Example: `  client memory new "How we test" --type feedback --description "no mocks"
   client memory new "Release" --type project --text "Version 2 ships on 2026-12-01."`,
 		Args: oneName,
@@ -42,7 +39,7 @@ to the team where the project has a team directory, the others stay private. Wit
 	f.StringVar(&kind, "type", "", "user, feedback, project or reference")
 	f.StringVar(&d.Description, "description", "", "one line, specific: recall decides by it")
 	f.StringVar(&scope, "scope", "", "private or team (default: by type)")
-	f.StringVar(&d.Text, "text", "", "the text (default: the type's template)")
+	f.StringVar(&d.Text, "text", "", "the text, - for standard input (default: a template)")
 	f.StringVar(&file, "file", "", "name of the file (default: of type and name)")
 	f.BoolVar(&edit, "edit", false, "open the editor on it")
 	a.completeTypes(cmd, "type")

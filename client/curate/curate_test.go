@@ -1,0 +1,205 @@
+package curate_test
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"sort"
+	"strings"
+	"testing"
+	"testing/fstest"
+	"time"
+
+	"github.com/teammem/teammem/api"
+	"github.com/teammem/teammem/client/curate"
+	"github.com/teammem/teammem/client/memory"
+)
+
+// library is a private directory with a team's below it, as texts.
+func library(files map[string]string) curate.Library {
+	private, team := fstest.MapFS{}, fstest.MapFS{}
+	for name, text := range files {
+		if rest, ok := strings.CutPrefix(name, "team/"); ok {
+			team[rest] = &fstest.MapFile{Data: []byte(text)}
+		} else {
+			private[name] = &fstest.MapFile{Data: []byte(text)}
+		}
+	}
+	return curate.Library{
+		TeamPrefix: "team/",
+		List: memory.Scan(
+			0,
+			memory.Source{FS: private, Scope: memory.Private},
+			memory.Source{FS: team, Scope: memory.Team, Prefix: "team/"},
+		),
+		Read: func(key api.Key) ([]byte, error) {
+			text, ok := files[string(key)]
+			if !ok {
+				return nil, fs.ErrNotExist
+			}
+			return []byte(text), nil
+		},
+	}
+}
+
+// after is the directory with the changes carried out.
+func after(t *testing.T, files map[string]string, changes []curate.Change) string {
+	t.Helper()
+	for _, c := range changes {
+		if was, ok := files[string(c.Key)]; ok != (c.Before != nil) || was != string(c.Before) {
+			t.Errorf("%s is said to have been %q", c.Key, c.Before)
+		}
+		if c.After == nil {
+			delete(files, string(c.Key))
+		} else {
+			files[string(c.Key)] = string(c.After)
+		}
+	}
+	var names []string
+	for name := range files {
+		names = append(names, name)
+	}
+	sort.Strings(names)
+	var b strings.Builder
+	for _, name := range names {
+		fmt.Fprintf(&b, "-- %s --\n%s", name, files[name])
+	}
+	return b.String()
+}
+
+func TestMoveTakesLinksAlong(t *testing.T) {
+	files := map[string]string{
+		"MEMORY.md":      "# Index\r\n- [Old](old.md) — hook\r\n- [Other](./other.md#part) -- x\r\n- [Old again](old.md#a), see [it](<old.md>)\r\n",
+		"old.md":         "---\nname: Old name\n---\nsee [other](other.md), [self](old.md) and `[code](other.md)`\n",
+		"other.md":       "[[old]] [[Old name]] [[OLD|label]] [[old.md#x]] `[[old]]` [t](old.md \"title\")\n",
+		"sub/deep.md":    "[up](../old.md) [[other]]",
+		"team/apart.md":  "[[nothing]] [x](old.md)\n",
+		"team/MEMORY.md": "",
+	}
+	changes, err := library(files).Move("old.md", "sub/new one.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := "-- MEMORY.md --\n# Index\r\n- [Old](sub/new%20one.md) — hook\r\n- [Other](./other.md#part) -- x\r\n- [Old again](sub/new%20one.md#a), see [it](<sub/new%20one.md>)\r\n" +
+		"-- other.md --\n[[new one]] [[Old name]] [[new one|label]] [[new one.md#x]] `[[old]]` [t](sub/new%20one.md \"title\")\n" +
+		"-- sub/deep.md --\n[up](new%20one.md) [[other]]" +
+		"-- sub/new one.md --\n---\nname: Old name\n---\nsee [other](../other.md), [self](new%20one.md) and `[code](other.md)`\n" +
+		"-- team/MEMORY.md --\n-- team/apart.md --\n[[nothing]] [x](old.md)\n"
+	if got := after(t, files, changes); got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+}
+
+func TestMoveThereAndBackChangesNothing(t *testing.T) {
+	begin := func() map[string]string {
+		return map[string]string{
+			"MEMORY.md":   "- [A](a.md) — x\n- [B](b.md)",
+			"a.md":        "[[b]] [b](b.md)\n",
+			"b.md":        "[[a]] [a](a.md) [d](sub/deep.md)\n",
+			"sub/deep.md": "[a](../a.md)\n",
+		}
+	}
+	files := begin()
+	for _, move := range [][2]api.Key{{"a.md", "sub/moved.md"}, {"sub/moved.md", "a.md"}} {
+		changes, err := library(files).Move(move[0], move[1])
+		if err != nil {
+			t.Fatal(err)
+		}
+		after(t, files, changes)
+	}
+	if got, want := after(t, files, nil), after(t, begin(), nil); got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+}
+
+func TestPromote(t *testing.T) {
+	files := map[string]string{
+		"MEMORY.md":      "- [Mine](mine.md)\n- [The plan](plan.md) -- in my words\n",
+		"mine.md":        "the [plan](plan.md)\n",
+		"plan.md":        "---\ntype: project\n---\n[[mine]] [[theirs]]\n",
+		"team/MEMORY.md": "# Team\n- [Theirs](theirs.md)\n\nThe end.\n",
+		"team/theirs.md": "",
+		"user_me.md":     "---\ntype: user\n---\n",
+	}
+	l := library(files)
+	one, err := l.Find("plan")
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := l.Promote(one)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if p.Key != "team/plan.md" || len(p.Stay) != 1 || p.Stay[0] != "mine.md" {
+		t.Errorf("%s, staying: %v", p.Key, p.Stay)
+	}
+	want := "-- MEMORY.md --\n- [Mine](mine.md)\n-- mine.md --\nthe [plan](team/plan.md)\n" +
+		"-- team/MEMORY.md --\n# Team\n- [Theirs](theirs.md)\n- [The plan](plan.md) — in my words\n\nThe end.\n" +
+		"-- team/plan.md --\n---\ntype: project\n---\n[[mine]] [[theirs]]\n-- team/theirs.md --\n-- user_me.md --\n---\ntype: user\n---\n"
+	if got := after(t, files, p.Changes); got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+	me, err := l.Find("user_me.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var refused *curate.Refused
+	if _, err := l.Promote(me); !errors.As(err, &refused) || !strings.Contains(err.Error(), "always private") {
+		t.Errorf("a memory about a person: %v", err)
+	}
+	if _, err := l.Move("mine.md", "team/mine.md"); !errors.As(err, &refused) || !strings.Contains(refused.Cure, "promote") {
+		t.Errorf("a move into the team's directory: %v", err)
+	}
+}
+
+// What is drafted is read again as it was meant, by the line reader.
+func TestNewIsReadAsItWasMeant(t *testing.T) {
+	for _, name := range []string{"plain", "a: b", "fix #3", "#3", `say "hi": no`, "it's: so", "[x]", "true", "2026", "- dash", "end:", "日本語の名前", "two\nlines"} {
+		changes, err := library(nil).New(curate.Draft{Name: name, Description: name, Type: memory.Feedback, Scope: memory.Private})
+		if err != nil {
+			t.Errorf("%q: %v", name, err)
+			continue
+		}
+		want := strings.Join(strings.Fields(name), " ")
+		if h := memory.Parse(changes[0].After); h.Name != want || h.Description != want || h.Type != memory.Feedback {
+			t.Errorf("%q is read as %+v", name, h)
+		}
+		if !strings.Contains(string(changes[0].After), "**Why:**") {
+			t.Errorf("%q is not of its type's template", name)
+		}
+		if links := memory.Links(changes[1].After); len(links) != 1 || links[0].Path(".") != string(changes[0].Key) {
+			t.Errorf("%q: the index says %q", name, changes[1].After)
+		}
+	}
+}
+
+func TestAddLine(t *testing.T) {
+	const line = "- [N](n.md)"
+	for _, c := range []struct{ index, want string }{
+		{"", line + "\n"},
+		{"- [A](a.md)\n", "- [A](a.md)\n" + line + "\n"},
+		{"- [A](a.md)", "- [A](a.md)\n" + line + "\n"},
+		{"- [A](a.md)\r\n\r\nend\r\n", "- [A](a.md)\r\n" + line + "\r\n\r\nend\r\n"},
+		{"# Index\n\nprose\n", "# Index\n\nprose\n" + line + "\n"},
+		{"\uFEFF# Index", "\uFEFF# Index\n" + line + "\n"},
+	} {
+		if got := string(curate.AddLine([]byte(c.index), line)); got != c.want {
+			t.Errorf("%q: got %q, want %q", c.index, got, c.want)
+		}
+	}
+}
+
+func TestLogOnlyAdds(t *testing.T) {
+	files := map[string]string{}
+	at := time.Date(2026, 11, 30, 9, 5, 0, 0, time.UTC)
+	for _, text := range []string{"began", "two\nlines"} {
+		changes, err := library(files).Log(at, text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		after(t, files, changes)
+	}
+	if got, want := files["logs/2026/11/2026-11-30.md"], "- 09:05 began\n- 09:05 two\n  lines\n"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
