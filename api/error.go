@@ -106,6 +106,9 @@ const (
 	ErrorCodeLastAdmin      = "last_admin"
 	ErrorCodeCorrupt        = "stored_content_corrupt"
 	ErrorCodeBusy           = "busy"
+	ErrorCodeRefused        = "team_memory_refused" // 422: refused by policy
+	ErrorCodePolicyConflict = "policy_conflict"
+	ErrorCodePolicyTooLarge = "policy_too_large"
 )
 
 // Error is every error that crosses the wire: the server writes it, the client
@@ -132,23 +135,24 @@ type Error struct {
 // Details is what a program may want to know of an error. Absent fields are not
 // sent.
 type Details struct {
-	ErrorCode       string     `json:"error_code,omitempty"`
-	MaxEntries      int        `json:"max_entries,omitempty"`
-	ReceivedEntries int        `json:"received_entries,omitempty"`
-	MaxBytes        int64      `json:"max_bytes,omitempty"`
-	ReceivedBytes   int64      `json:"received_bytes,omitempty"`
-	Key             Key        `json:"key,omitempty"`   // the entry concerned; may break the key rules
-	Other           Key        `json:"other,omitempty"` // the second key of a pair
-	Rule            string     `json:"rule,omitempty"`  // name of the key rule broken
-	Place           string     `json:"place,omitempty"` // JSON pointer into the body
-	Offset          int64      `json:"offset,omitempty"`
-	Conflicts       []Standing `json:"conflicts,omitzero"`
-	Version         *Version   `json:"version,omitempty"`
-	Checksum        Checksum   `json:"checksum,omitempty"`
-	RequestID       string     `json:"request_id,omitempty"`
-	Organizations   []string   `json:"organizations,omitempty"` // those that may be named
-	MaxRepos        int        `json:"max_repos,omitempty"`
-	MaxPerMinute    int        `json:"max_per_minute,omitempty"`
+	ErrorCode       string         `json:"error_code,omitempty"`
+	MaxEntries      int            `json:"max_entries,omitempty"`
+	ReceivedEntries int            `json:"received_entries,omitempty"`
+	MaxBytes        int64          `json:"max_bytes,omitempty"`
+	ReceivedBytes   int64          `json:"received_bytes,omitempty"`
+	Key             Key            `json:"key,omitempty"`   // the entry concerned; may break the key rules
+	Other           Key            `json:"other,omitempty"` // the second key of a pair
+	Rule            string         `json:"rule,omitempty"`  // name of the key rule broken
+	Place           string         `json:"place,omitempty"` // JSON pointer into the body
+	Offset          int64          `json:"offset,omitempty"`
+	Conflicts       []Standing     `json:"conflicts,omitzero"`
+	Refused         []EntryFinding `json:"refused,omitzero"` // what policy refuses, never the text
+	Version         *Version       `json:"version,omitempty"`
+	Checksum        Checksum       `json:"checksum,omitempty"`
+	RequestID       string         `json:"request_id,omitempty"`
+	Organizations   []string       `json:"organizations,omitempty"` // those that may be named
+	MaxRepos        int            `json:"max_repos,omitempty"`
+	MaxPerMinute    int            `json:"max_per_minute,omitempty"`
 }
 
 // Standing is one key and what stands there now: a checksum, or null for

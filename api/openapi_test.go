@@ -178,9 +178,18 @@ func wireTypes() map[string]any {
 		"PushResult": api.PushResult{OrganizationID: "org_1", Repo: "acme/widgets", Version: 3, Epoch: "e", LastModified: now, Checksum: sum, Changed: true},
 		"WhoAmI":     api.WhoAmI{OrganizationID: "org_1", Organization: "acme", User: "dana", Role: api.Member, TokenID: "tok_1", Expires: &now},
 		"WellKnown":  api.WellKnown{Server: "teammem", Version: "1", Limits: api.DefaultLimits, Extensions: []string{api.ExtensionSince}},
+		"OrgPolicy": api.OrgPolicy{
+			OrganizationID: "org_1", Version: 3, Changed: &now, ChangedBy: "dana", FingerprintKey: strings.Repeat("0f", 32),
+			Policy: api.Policy{
+				Accepted: []api.Acceptance{{Fingerprint: "0123456789abcdef", Rule: "r", Reason: "why", User: "dana", At: now}},
+				Review:   []api.ReviewRule{{Role: api.Viewer, Pattern: "**", Approvals: 1}},
+			}.Complete(),
+		},
+		"FindingList": api.FindingList{Findings: []api.EntryFinding{{Key: "a", Version: 3, Rule: "r", Class: api.ClassSecret}}, NextCursor: "a"},
 		"Error": (&api.Error{Code: api.Conflict, Message: "m", Details: api.Details{
 			ErrorCode: api.ErrorCodeConflict, MaxEntries: 1, ReceivedEntries: 2, MaxBytes: 3, ReceivedBytes: 4, Key: "a", Other: "b", Rule: "r",
-			Place: "/a", Offset: 5, Conflicts: []api.Standing{{Key: "a", Checksum: &sum}, {Key: "b"}}, Version: &version, Checksum: sum, RequestID: "i",
+			Place: "/a", Offset: 5, Conflicts: []api.Standing{{Key: "a", Checksum: &sum}, {Key: "b"}},
+			Refused: []api.EntryFinding{{Key: "a", Version: 3, Rule: "r", Class: api.ClassSecret, Line: 1, Fingerprint: "f"}}, Version: &version, Checksum: sum, RequestID: "i",
 			Organizations: []string{"acme"}, MaxRepos: 6, MaxPerMinute: 7,
 		}}).Body(),
 	}
@@ -211,8 +220,10 @@ func TestOpenAPIHasTheTypes(t *testing.T) {
 func compareFields(t *testing.T, name string, typ reflect.Type, schema *openapi3.Schema) {
 	t.Helper()
 	var want, got []string
-	for i := range typ.NumField() {
-		field := typ.Field(i)
+	for _, field := range reflect.VisibleFields(typ) {
+		if field.Anonymous {
+			continue
+		}
 		tag, _, _ := strings.Cut(field.Tag.Get("json"), ",")
 		if tag == "-" {
 			continue

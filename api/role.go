@@ -91,8 +91,12 @@ const (
 	Public Right = "public"
 	Known  Right = "known" // any valid token
 	Read   Right = "read"
-	Write  Right = "write"
-	// Administer is members, groups, tokens of others, limits, names, audit.
+	Write  Right = "write" // or propose, where a review rule of the policy names the role
+	// Review is approving and rejecting what is proposed to a repo.
+	Review Right = "review"
+	// Accept is letting through, in the whole organization, what the scan found.
+	Accept Right = "accept findings"
+	// Administer is members, groups, tokens of others, limits, names, policy, audit.
 	Administer Right = "administer"
 )
 
@@ -102,12 +106,14 @@ var leastRole = map[Right]Role{
 	Read:  Viewer,
 	Write: Member,
 
+	Review:     Maintainer,
+	Accept:     Maintainer,
 	Administer: Admin,
 }
 
 // OfRepo reports whether a right is held on single repos, so that a route's repo
 // decides about it.
-func (r Right) OfRepo() bool { return r != Public && r != Known && r != Administer }
+func (r Right) OfRepo() bool { return r == Read || r == Write || r == Review }
 
 // May reports whether the role holds the right. An unknown role or right holds
 // nothing.

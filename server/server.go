@@ -27,6 +27,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/teammem/teammem/api/scan"
 	"github.com/teammem/teammem/server/auth"
 	"github.com/teammem/teammem/server/events"
 	"github.com/teammem/teammem/server/ledger"
@@ -115,7 +116,11 @@ func New(ctx context.Context, log *slog.Logger, cfg Config, now func() time.Time
 	}
 	s.auth = auth.New(log, s.store, now, cfg.Auth)
 	s.events = events.New(cfg.Heartbeat)
-	rules := ledger.New(log, s.store, now, cfg.HTTP.Limits, s.announce)
+	scanner, err := scan.New(scan.Options{})
+	if err != nil {
+		return nil, err
+	}
+	rules := ledger.New(log, s.store, now, cfg.HTTP.Limits, scanner, s.announce)
 	if s.rest, err = rest.New(log, rules, s.auth, s.store, s.events, cfg.HTTP); err != nil {
 		return nil, err
 	}

@@ -6,64 +6,43 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"slices"
+
+	"github.com/teammem/teammem/api"
 )
 
-// Class says what kind of thing was found. Policy is set per class.
-type Class string
+// Class says what kind of thing was found. Policy is set per class, so the word is
+// the contract's.
+type Class = api.Class
 
-// The classes.
+// The classes, see [api.Class].
 const (
-	// Secret is a value whose own form or whose vendor's name says that it is one.
-	Secret Class = "secret"
-	// SecretGeneric is a value that only the words around it make a secret, or
-	// an identifier that is public by design. Often wrong, so a warning.
-	SecretGeneric Class = "secret-generic"
-	// HiddenText is text that a reader does not see and an agent does.
-	HiddenText Class = "hidden-text"
-	// HiddenComment is an HTML comment: invisible when rendered, but in honest
-	// use everywhere.
-	HiddenComment Class = "hidden-comment"
-	// Instruction is text in the manner of prompt injections and grants of
-	// permission.
-	Instruction Class = "instruction"
-	// Personal is what belongs to one machine or person.
-	Personal Class = "personal"
+	Secret        = api.ClassSecret
+	SecretGeneric = api.ClassSecretGeneric
+	HiddenText    = api.ClassHiddenText
+	HiddenComment = api.ClassHiddenComment
+	Instruction   = api.ClassInstruction
+	Personal      = api.ClassPersonal
 )
 
 // Classes lists them, the gravest first.
-var Classes = []Class{Secret, HiddenText, SecretGeneric, Instruction, HiddenComment, Personal}
+var Classes = api.Classes
 
 // Verdict is what is done about a finding.
-type Verdict string
+type Verdict = api.Verdict
 
-// The verdicts, from least to most.
+// The verdicts, from least to most, see [api.Verdict].
 const (
-	Accept Verdict = "accept" // let through; shown as advice
-	Flag   Verdict = "flag"   // let through, with a warning that stays
-	Hold   Verdict = "hold"   // becomes a proposal
-	Refuse Verdict = "refuse" // does not cross
+	Accept = api.VerdictAccept
+	Flag   = api.VerdictFlag
+	Hold   = api.VerdictHold
+	Refuse = api.VerdictRefuse
 )
 
 // Verdicts lists them in order.
-var Verdicts = []Verdict{Accept, Flag, Hold, Refuse}
+var Verdicts = api.Verdicts
 
-var defaultVerdicts = map[Class]Verdict{
-	Secret:        Refuse,
-	SecretGeneric: Flag,
-	HiddenText:    Hold,
-	HiddenComment: Flag,
-	Instruction:   Flag,
-	Personal:      Accept,
-}
-
-// DefaultVerdict is the verdict on a class where no policy says otherwise. A class
-// that this build does not know is refused: it can only come from a newer policy.
-func DefaultVerdict(class Class) Verdict {
-	if v, ok := defaultVerdicts[class]; ok {
-		return v
-	}
-	return Refuse
-}
+// DefaultVerdict is the verdict on a class where no policy says otherwise.
+func DefaultVerdict(class Class) Verdict { return api.DefaultVerdict(class) }
 
 // Worst is the gravest verdict over the findings, [Accept] when there are none.
 // verdict is the policy; nil means [DefaultVerdict].

@@ -75,7 +75,7 @@ type Scanner struct {
 	starts   []*start
 	leads    []lead // what the automaton reports, by number
 	literals *automaton
-	desks    sync.Pool // of *desk
+	desks    *sync.Pool // of *desk
 }
 
 // lead is one literal of a start, and how far before its end a match begins.
@@ -87,7 +87,7 @@ func New(opts Options) (*Scanner, error) {
 	if err != nil {
 		return nil, fmt.Errorf("scan rules: %w", err)
 	}
-	s := &Scanner{key: append([]byte(nil), opts.FingerprintKey...), rules: rules}
+	s := &Scanner{key: append([]byte(nil), opts.FingerprintKey...), rules: rules, desks: &sync.Pool{}}
 	var words []literal
 	for _, r := range rules {
 		for _, st := range r.starts {
@@ -104,6 +104,14 @@ func New(opts Options) (*Scanner, error) {
 	return s, nil
 }
 
+// Keyed is the same scanner with another key for its fingerprints. It costs
+// nothing: the rules and what was built of them are shared.
+func (s *Scanner) Keyed(key []byte) *Scanner {
+	keyed := *s
+	keyed.key = append([]byte(nil), key...)
+	return &keyed
+}
+
 // Scan reads one entry, its key included, and returns what it found, ordered by
 // place. A finding in the key itself has line 0. An error means that the entry
 // could not be scanned: callers fail closed.
@@ -113,5 +121,6 @@ func (s *Scanner) Scan(key api.Key, content []byte) ([]Finding, error) {
 	}
 	d := s.desks.Get().(*desk)
 	defer s.desks.Put(d)
+	d.Scanner = s // whose key the fingerprints are taken with
 	return d.scan(string(key), content)
 }

@@ -52,6 +52,18 @@ CREATE TABLE entries (
 ) WITH (fillfactor=80);
 CREATE UNIQUE INDEX entries_live ON public.entries USING btree (repo_id, fold) WHERE (NOT deleted);
 
+CREATE TABLE findings (
+    repo_id bigint NOT NULL,
+    key text COLLATE "C" NOT NULL,
+    version bigint NOT NULL,
+    n integer NOT NULL,
+    rule text NOT NULL,
+    class text NOT NULL,
+    line integer NOT NULL,
+    fingerprint text NOT NULL,
+    CONSTRAINT findings_pkey PRIMARY KEY (repo_id, key, version, n)
+);
+
 CREATE TABLE grants (
     org_id bigint NOT NULL,
     kind text NOT NULL,
@@ -112,6 +124,7 @@ CREATE TABLE organizations (
     name text NOT NULL,
     max_entries integer NOT NULL,
     created timestamp with time zone NOT NULL,
+    fingerprint_key bytea,
     max_repos integer NOT NULL DEFAULT 0,
     max_bytes bigint NOT NULL DEFAULT 0,
     writes_per_minute integer NOT NULL DEFAULT 0,
@@ -124,6 +137,45 @@ CREATE TABLE organizations (
     CONSTRAINT organizations_uid_check CHECK ((uid <> ''::text)),
     CONSTRAINT organizations_uid_key UNIQUE (uid)
 );
+
+CREATE TABLE policies (
+    org_id bigint NOT NULL,
+    version bigint NOT NULL,
+    at timestamp with time zone NOT NULL,
+    user_name text NOT NULL,
+    token_uid text NOT NULL,
+    document text NOT NULL,
+    CONSTRAINT policies_org_id_fkey FOREIGN KEY (org_id) REFERENCES organizations(id),
+    CONSTRAINT policies_pkey PRIMARY KEY (org_id, version)
+);
+
+CREATE TABLE proposals (
+    id bigint NOT NULL GENERATED ALWAYS AS IDENTITY,
+    uid text NOT NULL,
+    repo_id bigint NOT NULL,
+    key text COLLATE "C" NOT NULL,
+    author bigint NOT NULL,
+    client text NOT NULL,
+    state text NOT NULL,
+    standing boolean NOT NULL,
+    deleted boolean NOT NULL,
+    checksum bytea NOT NULL,
+    base bytea,
+    size integer NOT NULL,
+    modified timestamp with time zone,
+    version bigint NOT NULL,
+    at timestamp with time zone NOT NULL,
+    closed bigint NOT NULL,
+    closed_at timestamp with time zone,
+    closed_by text NOT NULL,
+    reason text NOT NULL,
+    detail text NOT NULL,
+    CONSTRAINT proposals_pkey PRIMARY KEY (id),
+    CONSTRAINT proposals_state_check CHECK ((state = ANY (ARRAY['open'::text, 'approved'::text, 'rejected'::text, 'withdrawn'::text]))),
+    CONSTRAINT proposals_uid_key UNIQUE (uid)
+);
+CREATE INDEX proposals_of_repo ON public.proposals USING btree (repo_id, id);
+CREATE UNIQUE INDEX proposals_standing ON public.proposals USING btree (repo_id, author, key) WHERE standing;
 
 CREATE TABLE repo_aliases (
     org_id bigint NOT NULL,
@@ -144,6 +196,7 @@ CREATE TABLE repos (
     last_modified timestamp with time zone,
     audit_head bytea NOT NULL,
     set_state bytea STORAGE EXTERNAL,
+    proposals integer NOT NULL DEFAULT 0,
     CONSTRAINT repos_org_id_fkey FOREIGN KEY (org_id) REFERENCES organizations(id),
     CONSTRAINT repos_org_id_slug_key UNIQUE (org_id, slug),
     CONSTRAINT repos_pkey PRIMARY KEY (id)

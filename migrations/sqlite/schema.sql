@@ -51,6 +51,18 @@ CREATE TABLE entries (
 
 CREATE UNIQUE INDEX entries_live ON entries (repo_id, fold) WHERE deleted = 0;
 
+CREATE TABLE findings (
+    repo_id     INTEGER NOT NULL,
+    key         TEXT    NOT NULL,
+    version     INTEGER NOT NULL,
+    n           INTEGER NOT NULL,
+    rule        TEXT    NOT NULL,
+    class       TEXT    NOT NULL,
+    line        INTEGER NOT NULL,
+    fingerprint TEXT    NOT NULL,
+    PRIMARY KEY (repo_id, key, version, n)
+) STRICT, WITHOUT ROWID;
+
 CREATE TABLE grants (
     org_id  INTEGER NOT NULL REFERENCES organizations,
     kind    TEXT    NOT NULL CHECK (kind IN ('everyone', 'group', 'member')),
@@ -103,7 +115,44 @@ CREATE TABLE organizations (
     name        TEXT    NOT NULL UNIQUE CHECK (name <> ''),
     max_entries INTEGER NOT NULL,
     created     INTEGER NOT NULL
-, max_repos INTEGER NOT NULL DEFAULT 0, max_bytes INTEGER NOT NULL DEFAULT 0, writes_per_minute INTEGER NOT NULL DEFAULT 0, audit_days INTEGER NOT NULL DEFAULT 0, audit_seq INTEGER NOT NULL DEFAULT 0, audit_head BLOB NOT NULL DEFAULT X'0000000000000000000000000000000000000000000000000000000000000000') STRICT;
+, fingerprint_key BLOB, max_repos INTEGER NOT NULL DEFAULT 0, max_bytes INTEGER NOT NULL DEFAULT 0, writes_per_minute INTEGER NOT NULL DEFAULT 0, audit_days INTEGER NOT NULL DEFAULT 0, audit_seq INTEGER NOT NULL DEFAULT 0, audit_head BLOB NOT NULL DEFAULT X'0000000000000000000000000000000000000000000000000000000000000000') STRICT;
+
+CREATE TABLE policies (
+    org_id    INTEGER NOT NULL REFERENCES organizations,
+    version   INTEGER NOT NULL,
+    at        INTEGER NOT NULL,
+    user_name TEXT    NOT NULL,
+    token_uid TEXT    NOT NULL,
+    document  TEXT    NOT NULL,
+    PRIMARY KEY (org_id, version)
+) STRICT;
+
+CREATE TABLE proposals (
+    id        INTEGER PRIMARY KEY,
+    uid       TEXT    NOT NULL UNIQUE,
+    repo_id   INTEGER NOT NULL,
+    key       TEXT    NOT NULL,
+    author    INTEGER NOT NULL,
+    client    TEXT    NOT NULL,
+    state     TEXT    NOT NULL CHECK (state IN ('open', 'approved', 'rejected', 'withdrawn')),
+    standing  INTEGER NOT NULL CHECK (standing IN (0, 1)),
+    deleted   INTEGER NOT NULL CHECK (deleted IN (0, 1)),
+    checksum  BLOB    NOT NULL,
+    base      BLOB,
+    size      INTEGER NOT NULL,
+    modified  INTEGER,
+    version   INTEGER NOT NULL,
+    at        INTEGER NOT NULL,
+    closed    INTEGER NOT NULL,
+    closed_at INTEGER,
+    closed_by TEXT    NOT NULL,
+    reason    TEXT    NOT NULL,
+    detail    TEXT    NOT NULL
+) STRICT;
+
+CREATE INDEX proposals_of_repo ON proposals (repo_id, id);
+
+CREATE UNIQUE INDEX proposals_standing ON proposals (repo_id, author, key) WHERE standing = 1;
 
 CREATE TABLE repo_aliases (
     org_id  INTEGER NOT NULL,
@@ -122,7 +171,7 @@ CREATE TABLE repos (
     bytes         INTEGER NOT NULL,
     last_modified INTEGER,
     audit_head    BLOB    NOT NULL,
-    set_state     BLOB,
+    set_state     BLOB, proposals INTEGER NOT NULL DEFAULT 0,
     UNIQUE (org_id, slug)
 ) STRICT;
 

@@ -48,7 +48,9 @@ func NewToken(org store.OrgID, user string, role api.Role, now, expires time.Tim
 
 // NewOrganization makes an organization that is not stored yet.
 func NewOrganization(name string, now time.Time) store.Organization {
-	return store.Organization{UID: "org_" + random(uidBytes), Name: name, Created: now}
+	org := store.Organization{UID: "org_" + random(uidBytes), Name: name, Created: now}
+	_, _ = rand.Read(org.FingerprintKey[:]) // never fails
+	return org
 }
 
 func random(n int) string {

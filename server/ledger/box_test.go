@@ -55,7 +55,7 @@ func boxOn(t reporter, s store.Store, n int) *box {
 	}
 	b := &box{store: s, clock: noon}
 	b.caller = Caller{Org: org.ID, OrgUID: org.UID, User: token.User, UserName: "dana", Token: token.ID, TokenUID: token.UID, Role: api.Member, Client: "laptop"}
-	b.Ledger = New(slog.New(slog.NewTextHandler(&b.log, nil)), s, func() time.Time { return b.clock }, api.DefaultLimits, nil)
+	b.Ledger = New(slog.New(slog.NewTextHandler(&b.log, nil)), s, func() time.Time { return b.clock }, api.DefaultLimits, nil, nil)
 	return b
 }
 

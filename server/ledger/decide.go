@@ -32,6 +32,9 @@ func decide(state store.State, ask *request, now time.Time) (*store.Change, erro
 	if refusal := ask.precondition.Holds(state.Head.Version, checksumOfHead(state.Head), standing, keysOf(pending)); refusal != nil {
 		return nil, refusal
 	}
+	if err := ask.checkFindings(pending); err != nil {
+		return nil, err
+	}
 	if err := checkNeighbours(state, pending); err != nil {
 		return nil, err
 	}
@@ -198,12 +201,18 @@ func (r *request) change(state store.State, pending []store.Write, now time.Time
 	}
 	record := r.record(head, pending)
 	head.AuditHead = record.Hash
-	return &store.Change{
+	change := &store.Change{
 		Head:   head,
 		Author: store.Author{User: r.caller.User, Token: r.caller.Token, Client: r.caller.Client},
 		Writes: pending,
 		Audit:  record,
-	}, nil
+	}
+	for _, w := range pending {
+		for _, f := range r.findingsOf(w) {
+			change.Findings = append(change.Findings, f.Finding)
+		}
+	}
+	return change, nil
 }
 
 // advance is the head with the pending writes in it.
@@ -236,9 +245,8 @@ func (r *request) advance(state store.State, pending []store.Write) (store.Head,
 
 // setOf is the set of one pending entry.
 func (r *request) setOf(w store.Write) *set {
-	i, ok := slices.BinarySearchFunc(r.writes, w.Key, func(w write, key api.Key) int { return cmp.Compare(w.key, key) })
-	if ok && r.writes[i].set != nil {
-		return r.writes[i].set
+	if written := r.written(w.Key); written != nil && written.set != nil {
+		return written.set
 	}
 	alone := single(w.Key, w.Checksum)
 	return &alone

@@ -1,9 +1,12 @@
 // Package ledger is the rules of a repo: what a PUT may change and what a GET may
 // see. Versions, preconditions, tombstones, twins, limits, the checksum of the
-// whole set and the audit record of a change are decided here and nowhere else.
+// whole set, what policy refuses, and the audit record of a change are decided here
+// and nowhere else.
 //
 // A change is made in two steps. What can be known from the request alone is done
-// first, without any lock: keys are read, contents hashed and packed. Then the
+// first, without any lock: keys are read, contents hashed, packed and scanned for
+// what must not cross (api/scan), and the organization's policy judges what was
+// found. Then the
 // store locks the repo and asks a pure function of the state and the request
 // ([store.Store.Commit] and decide), which answers with the whole change, with
 // none, or with the refusal. Its work grows with the request, not with the repo:
@@ -25,6 +28,7 @@ import (
 	"time"
 
 	"github.com/teammem/teammem/api"
+	"github.com/teammem/teammem/api/scan"
 	"github.com/teammem/teammem/server/events"
 	"github.com/teammem/teammem/server/store"
 )
@@ -53,6 +57,9 @@ type Store interface {
 	Bodies(ctx context.Context, org store.OrgID, sums []api.Checksum, fn func(sum api.Checksum, content []byte) error) error
 	Commit(ctx context.Context, ref store.RepoRef, touched []api.Key, decide store.Decide) (store.Head, error)
 	History(ctx context.Context, ref store.RepoRef, key api.Key, before api.Version, limit int) ([]store.Past, error)
+	Findings(ctx context.Context, ref store.RepoRef, after api.Key, limit int) ([]store.Finding, error)
+	Policy(ctx context.Context, org store.OrgID) (store.Policy, error)
+	SetPolicy(ctx context.Context, org store.OrgID, policy store.Policy) error
 }
 
 // Announce is told of every change after its commit. It must not wait.
@@ -60,21 +67,25 @@ type Announce func(events.Event)
 
 // Ledger applies the rules to one store. It is safe for concurrent use.
 type Ledger struct {
-	log    *slog.Logger
-	store  Store
-	now    func() time.Time
-	limits api.Limits
-	tell   Announce
-	sound  soundViews
+	log      *slog.Logger
+	store    Store
+	now      func() time.Time
+	limits   api.Limits
+	scanner  *scan.Scanner
+	tell     Announce
+	sound    soundViews
+	scanned  scannedTexts
+	policies policies
 }
 
-// New makes a ledger. Of limits it uses EntryBytes and RepoEntries. tell may be
-// nil when nobody listens.
-func New(log *slog.Logger, s Store, now func() time.Time, limits api.Limits, tell Announce) *Ledger {
+// New makes a ledger. Of limits it uses EntryBytes and RepoEntries. Without a
+// scanner nothing is scanned: that is for commands that push nothing, and for
+// simulations of other things. tell may be nil when nobody listens.
+func New(log *slog.Logger, s Store, now func() time.Time, limits api.Limits, scanner *scan.Scanner, tell Announce) *Ledger {
 	if tell == nil {
 		tell = func(events.Event) {}
 	}
-	return &Ledger{log: log, store: s, now: now, limits: limits, tell: tell}
+	return &Ledger{log: log, store: s, now: now, limits: limits, scanner: scanner, tell: tell}
 }
 
 // Head reads a repo's head, in one indexed read. The error is an *[api.Error] with

@@ -1,6 +1,7 @@
 package ledger
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -27,9 +28,16 @@ type Result struct {
 // Asking for nothing of a repo without memory makes none: the head has version 0
 // then, and the checksum of the empty set.
 func (l *Ledger) Push(ctx context.Context, caller Caller, repo api.RepoSlug, push api.Push, ifMatch api.Tags) (Result, error) {
+	rules, err := l.inForce(ctx, caller)
+	if err != nil {
+		return Result{}, err
+	}
 	ask, err := prepare(caller, push, ifMatch, l.limits)
 	if err != nil {
 		return Result{}, err
+	}
+	if err := l.examine(ctx, rules, ask, push.Entries); err != nil {
+		return Result{}, l.explain(ctx, caller, repo, "scan", err)
 	}
 	changed := false
 	head, err := l.store.Commit(ctx, caller.ref(repo), ask.touched(), func(state store.State) (*store.Change, error) {
@@ -61,9 +69,19 @@ type request struct {
 
 // write is one entry to be written.
 type write struct {
-	key  api.Key
-	body *store.Body
-	set  *set // of this entry alone; nil where it was not made ahead
+	key      api.Key
+	body     *store.Body
+	set      *set      // of this entry alone; nil where it was not made ahead
+	findings []finding // the gravest first; none that are accepted
+}
+
+// written finds the write of a key, or nil.
+func (r *request) written(key api.Key) *write {
+	i, ok := slices.BinarySearchFunc(r.writes, key, func(w write, key api.Key) int { return cmp.Compare(w.key, key) })
+	if !ok {
+		return nil
+	}
+	return &r.writes[i]
 }
 
 // touched are the keys the request names, in key order.

@@ -187,6 +187,10 @@ func (f failing) Commit(context.Context, store.RepoRef, []api.Key, store.Decide)
 	return store.Head{}, f.err
 }
 
+func (f failing) Policy(context.Context, store.OrgID) (store.Policy, error) {
+	return store.Policy{}, nil
+}
+
 // A temporary fault is a 503 with Retry-After, damage a 500 and an alarm.
 func TestWhatAFailingStoreIsCalled(t *testing.T) {
 	cases := []struct {

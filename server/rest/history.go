@@ -23,16 +23,11 @@ type historyQuery struct {
 
 // parseHistoryQuery reads the part that these calls have in common.
 func parseHistoryQuery(c *call) (historyQuery, error) {
-	values, err := url.ParseQuery(c.r.URL.RawQuery)
+	values, err := parseQuery(c.r)
 	if err != nil {
-		return historyQuery{}, badQuery("the query cannot be read: percent-encode it")
+		return historyQuery{}, err
 	}
 	q := historyQuery{values: values, limit: api.DefaultPage}
-	for name, given := range values {
-		if len(given) > 1 {
-			return q, badQuery(clip(name) + " stands more than once in the query")
-		}
-	}
 	if q.repo, err = api.ParseRepoSlug(values.Get("repo")); err != nil {
 		return q, err
 	}

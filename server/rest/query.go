@@ -58,6 +58,20 @@ func parseMemoryQuery(r *http.Request) (memoryQuery, error) {
 	return q, nil
 }
 
+// parseQuery reads a query in which each name may stand once.
+func parseQuery(r *http.Request) (url.Values, error) {
+	values, err := url.ParseQuery(r.URL.RawQuery)
+	if err != nil {
+		return nil, badQuery("the query cannot be read: percent-encode it")
+	}
+	for name, given := range values {
+		if len(given) > 1 {
+			return nil, badQuery(clip(name) + " stands more than once in the query")
+		}
+	}
+	return values, nil
+}
+
 func badQuery(message string) *api.Error {
 	return &api.Error{Code: api.InvalidRequest, Message: message, Details: api.Details{ErrorCode: api.ErrorCodeBadQuery}}
 }

@@ -54,6 +54,11 @@ type Ledger interface {
 	History(ctx context.Context, caller ledger.Caller, repo api.RepoSlug, key api.Key, before api.Version, limit int) ([]store.Past, error)
 	At(ctx context.Context, caller ledger.Caller, repo api.RepoSlug, key api.Key, version api.Version) (store.Past, []byte, error)
 	Restore(ctx context.Context, caller ledger.Caller, repo api.RepoSlug, ask api.Restore) (ledger.Result, error)
+	Findings(ctx context.Context, caller ledger.Caller, repo api.RepoSlug, after api.Key, limit int) ([]store.Finding, error)
+	Policy(ctx context.Context, caller ledger.Caller) (api.OrgPolicy, error)
+	SetPolicy(ctx context.Context, caller ledger.Caller, change api.PolicyChange, ifMatch api.Tags) (api.OrgPolicy, error)
+	AcceptFinding(ctx context.Context, caller ledger.Caller, accept api.Acceptance) (api.OrgPolicy, error)
+	ForgetFinding(ctx context.Context, caller ledger.Caller, fingerprint string) (api.OrgPolicy, error)
 }
 
 // Authenticator finds whom a request's credentials speak for, and hears of what
@@ -169,6 +174,11 @@ func (h *Handler) handlers() map[string]handle {
 	return map[string]handle{
 		"getTeamMemory": h.getTeamMemory,
 		"putTeamMemory": h.putTeamMemory,
+		"listFindings":  h.listFindings,
+		"getPolicy":     h.getPolicy,
+		"setPolicy":     h.setPolicy,
+		"acceptFinding": h.acceptFinding,
+		"forgetFinding": h.forgetFinding,
 		"whoAmI":        h.whoAmI,
 		"liveEvents":    h.liveEvents,
 		"listEntries":   h.listEntries,

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/teammem/teammem/api"
+	"github.com/teammem/teammem/api/scan"
 	"github.com/teammem/teammem/server/auth"
 	"github.com/teammem/teammem/server/events"
 	"github.com/teammem/teammem/server/ledger"
@@ -56,7 +57,7 @@ func newBox(t *testing.T, change func(*Config), wrap func(store.Store) store.Sto
 	parts.Go(func() { hub.Run(listening) })
 	t.Cleanup(func() { stop(); parts.Wait() })
 	var err error
-	b.handler, err = New(log, ledger.New(log, b.db, time.Now, cfg.Limits, hub.Publish), who, b.db, hub, cfg)
+	b.handler, err = New(log, ledger.New(log, b.db, time.Now, cfg.Limits, oneScanner(), hub.Publish), who, b.db, hub, cfg)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -65,6 +66,15 @@ func newBox(t *testing.T, change func(*Config), wrap func(store.Store) store.Sto
 	b.foreign = b.token("other", "eve", api.Member)
 	return b
 }
+
+// oneScanner has all rules; reading them takes a while.
+var oneScanner = sync.OnceValue(func() *scan.Scanner {
+	scanner, err := scan.New(scan.Options{})
+	if err != nil {
+		panic(err)
+	}
+	return scanner
+})
 
 func (b *box) token(org, user string, role api.Role) string {
 	b.t.Helper()
@@ -91,6 +101,12 @@ func exampleOf(route api.Route) (target, body string) {
 		target += "&key=a.md"
 	case "putTeamMemory":
 		body = `{"entries":{"a.md":"a"}}`
+	case "setPolicy":
+		body = `{"verdicts":{"personal":"flag"}}`
+	case "acceptFinding":
+		body = `{"fingerprint":"0123456789abcdef","rule":"generic","reason":"a sample"}`
+	case "forgetFinding":
+		target += "&fingerprint=0123456789abcdef"
 	case "restoreEntry":
 		body = `{"key":"a.md","version":1}`
 	}

@@ -30,6 +30,8 @@ type Organization struct {
 	Name    string // unique among organizations; for people and commands
 	Created time.Time
 	OrgLimits
+	// FingerprintKey is written by CreateOrganization and read by Policy only.
+	FingerprintKey [32]byte
 }
 
 // OrgLimits is what an organization may use. Zero is the server's default, or no

@@ -2,7 +2,7 @@
 // two implementations, store/sqlite (embedded, the default) and store/postgres;
 // store/storetest is the suite that both must pass.
 //
-// What is kept: organizations, their users and tokens; repos, each with a head
+// What is kept: organizations, their users, tokens and policies; repos, each with a head
 // (version, checksum, counts); the current row of every key, tombstones
 // included; one row a version and one a change of a key, append-only; bodies by
 // checksum, once an organization, compressed; and the audit trail.
@@ -100,6 +100,14 @@ type Store interface {
 	// TouchToken notes when a token was last used.
 	TouchToken(ctx context.Context, id TokenID, at time.Time) error
 
+	// Policy reads the policy in force, and the organization's fingerprint key, in
+	// one indexed read. [ErrNotFound] when the organization is.
+	Policy(ctx context.Context, org OrgID) (Policy, error)
+	// SetPolicy puts another version in force; the others are kept. [ErrExists]
+	// when there is one of that number, so that of two who change one policy the
+	// second is told.
+	SetPolicy(ctx context.Context, org OrgID, policy Policy) error
+
 	// Head reads a repo's head in one indexed read. A repo without memory has
 	// the zero Head and no error.
 	Head(ctx context.Context, ref RepoRef) (Head, error)
@@ -125,6 +133,10 @@ type Store interface {
 	// (0: from the newest), of at most limit versions. A version is never cut in
 	// two, so the last one's number is the next page's before.
 	History(ctx context.Context, ref RepoRef, key api.Key, before api.Version, limit int) ([]Past, error)
+	// Findings lists what was found in the live entries as they stand, in key
+	// order and as they were written, of keys after the one named (empty: of all),
+	// of at most limit keys.
+	Findings(ctx context.Context, ref RepoRef, after api.Key, limit int) ([]Finding, error)
 	// Audit reads a repo's audit trail after sequence number after, oldest
 	// first, at most limit.
 	Audit(ctx context.Context, ref RepoRef, after int64, limit int) ([]audit.Record, error)
@@ -233,7 +245,9 @@ type Change struct {
 	Head   Head // as it shall be; ID is ignored
 	Author Author
 	Writes []Write
-	Audit  audit.Record // of this change
+	// Findings are those of the writes, in the order in which they are listed.
+	Findings []Finding
+	Audit    audit.Record // of this change
 }
 
 // Write is one key of a Change.

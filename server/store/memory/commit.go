@@ -121,6 +121,7 @@ func (s *state) apply(ref store.RepoRef, r repo, change *store.Change) (repo, er
 		}
 	}
 	r.past = r.past.with(r.head.Version, past)
+	r.found = foundIn(r.found, r.head.Version, change.Findings)
 	record := change.Audit
 	record.At = kept(record.At)
 	r.trail = r.trail.with(record.Seq, record)

@@ -39,6 +39,7 @@ type state struct {
 	members       tree[userRef, store.Member]
 	names         tree[nameRef, string]
 	tokens        tree[string, store.Token] // by hash
+	policies      tree[policyRef, store.Policy]
 	repos         tree[store.RepoRef, repo]
 	bodies        tree[bodyRef, *store.Body]
 	rights        tree[store.OrgID, rights]
@@ -66,6 +67,7 @@ type repo struct {
 	rows  tree[rowRef, store.Row]
 	past  tree[api.Version, []store.Past] // newest version last
 	trail tree[int64, audit.Record]
+	found tree[foundRef, []store.Finding]
 }
 
 type nameRef struct {
@@ -82,6 +84,17 @@ type userRef struct {
 type rowRef struct {
 	fold string
 	key  api.Key
+}
+
+type policyRef struct {
+	org     store.OrgID
+	version api.Version
+}
+
+// foundRef is a key as one version stored it.
+type foundRef struct {
+	key     api.Key
+	version api.Version
 }
 
 type bodyRef struct {
@@ -101,6 +114,9 @@ func New() *Store {
 			return cmp.Or(cmp.Compare(a.org, b.org), cmp.Compare(a.user, b.user))
 		}),
 		tokens: newTree[string, store.Token](strings.Compare),
+		policies: newTree[policyRef, store.Policy](func(a, b policyRef) int {
+			return cmp.Or(cmp.Compare(a.org, b.org), cmp.Compare(a.version, b.version))
+		}),
 		repos: newTree[store.RepoRef, repo](func(a, b store.RepoRef) int {
 			return cmp.Or(cmp.Compare(a.Org, b.Org), cmp.Compare(a.Slug, b.Slug))
 		}),
@@ -122,6 +138,9 @@ func newRepo() repo {
 		}),
 		past:  newTree[api.Version, []store.Past](cmp.Compare),
 		trail: newTree[int64, audit.Record](cmp.Compare),
+		found: newTree[foundRef, []store.Finding](func(a, b foundRef) int {
+			return cmp.Or(cmp.Compare(a.key, b.key), cmp.Compare(a.version, b.version))
+		}),
 	}
 }
 

@@ -152,6 +152,7 @@ func queueWrites(batch *pgx.Batch, org store.OrgID, id store.RepoID, change *sto
 		batch.Queue(upsertEntries, repo, version, w.keys, w.folds, w.deleted, w.checksums, w.sizes, w.modified)
 		batch.Queue(insertHistory, repo, version, w.keys, w.deleted, w.checksums, w.previous, w.sizes, w.modified)
 	}
+	queueFindings(batch, repo, change.Head.Version, change.Findings)
 	at := millis(change.Head.LastModified)
 	batch.Queue(insertVersion, repo, version, at, int64(change.Author.User), int64(change.Author.Token), change.Author.Client,
 		raw(change.Head.Checksum))

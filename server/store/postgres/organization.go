@@ -14,8 +14,8 @@ import (
 const (
 	orgColumns = `SELECT id, uid, name, created, max_entries, max_repos, max_bytes, writes_per_minute, audit_days FROM organizations `
 
-	insertOrganization = `INSERT INTO organizations (uid, name, created, max_entries, max_repos, max_bytes, writes_per_minute, audit_days)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8) RETURNING id`
+	insertOrganization = `INSERT INTO organizations (uid, name, created, max_entries, max_repos, max_bytes, writes_per_minute, audit_days, fingerprint_key)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9) RETURNING id`
 	selectOrganizations = orgColumns + `ORDER BY name COLLATE "C"`
 	selectOrganization  = orgColumns + `WHERE name = $1`
 	selectOrgByID       = orgColumns + `WHERE id = $1`
@@ -26,7 +26,7 @@ func (db *DB) CreateOrganization(ctx context.Context, org store.Organization) (s
 	org.Created = millis(org.Created)
 	err := db.read(ctx, "creating organization "+org.Name, func(conn *pgxpool.Conn) error {
 		err := conn.QueryRow(ctx, insertOrganization, org.UID, org.Name, org.Created,
-			org.MaxEntries, org.MaxRepos, org.MaxBytes, org.WritesPerMinute, org.AuditDays).Scan((*int64)(&org.ID))
+			org.MaxEntries, org.MaxRepos, org.MaxBytes, org.WritesPerMinute, org.AuditDays, org.FingerprintKey[:]).Scan((*int64)(&org.ID))
 		if code(err) == codeUniqueness {
 			return store.ErrExists
 		}

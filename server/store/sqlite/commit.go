@@ -81,6 +81,9 @@ func (db *DB) write(ctx context.Context, tx *sql.Tx, ref store.RepoRef, id store
 	if err := w.writeAll(ref.Org, change.Writes); err != nil {
 		return head, err
 	}
+	if err := db.writeFindings(ctx, tx, &head, change.Findings); err != nil {
+		return head, err
+	}
 	return head, db.writeHead(ctx, tx, &head, change)
 }
 

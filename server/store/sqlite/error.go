@@ -18,6 +18,7 @@ const (
 	codeConstraint = 19
 
 	codeForeignKey = codeConstraint | 3<<8
+	codePrimaryKey = codeConstraint | 6<<8
 	codeUnique     = codeConstraint | 8<<8
 )
 

@@ -11,8 +11,8 @@ import (
 const (
 	orgColumns = `SELECT id, uid, name, created, max_entries, max_repos, max_bytes, writes_per_minute, audit_days FROM organizations `
 
-	insertOrganization = `INSERT INTO organizations (uid, name, created, max_entries, max_repos, max_bytes, writes_per_minute, audit_days)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?) RETURNING id`
+	insertOrganization = `INSERT INTO organizations (uid, name, created, max_entries, max_repos, max_bytes, writes_per_minute, audit_days, fingerprint_key)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING id`
 	selectOrganizations = orgColumns + `ORDER BY name`
 	selectOrganization  = orgColumns + `WHERE name = ?`
 	selectOrgByID       = orgColumns + `WHERE id = ?`
@@ -23,7 +23,7 @@ func (db *DB) CreateOrganization(ctx context.Context, org store.Organization) (s
 	org.Created = millis(org.Created)
 	err := db.writes(ctx, func(ctx context.Context, tx *sql.Tx) (bool, error) {
 		err := tx.QueryRowContext(ctx, insertOrganization, org.UID, org.Name, org.Created.UnixMilli(),
-			org.MaxEntries, org.MaxRepos, org.MaxBytes, org.WritesPerMinute, org.AuditDays).Scan(&org.ID)
+			org.MaxEntries, org.MaxRepos, org.MaxBytes, org.WritesPerMinute, org.AuditDays, org.FingerprintKey[:]).Scan(&org.ID)
 		return true, taken(err)
 	})
 	if err != nil {

@@ -53,6 +53,8 @@ func Run(t *testing.T, open func(t *testing.T) store.Store, options ...Option) {
 		{"TokenNames", testTokenNames},
 		{"TokenRevocation", testTokenRevocation},
 		{"TokenUse", testTokenUse},
+		{"Policy", testPolicy},
+		{"Findings", testFindings},
 		{"Head", testHead},
 		{"View", testView},
 		{"ViewSince", testViewSince},
