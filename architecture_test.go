@@ -39,11 +39,12 @@ var walls = []wall{
 	{"crash", "", "what is killed are the built programs, as people run them"},
 	{"server/servertest", "api server server/auth server/store server/store/postgres/pgtest", "a real server in a box is made as a person would make one"},
 
-	{"cmd/client", "api api/scan client client/config client/curate client/memdir client/memory client/merge client/project client/remote client/state client/syncer client/tui", "a door: it parses, calls, prints, and maps errors to exit codes; the parts are built in client"},
+	{"cmd/client", "api api/scan client client/config client/curate client/memdir client/memory client/merge client/project client/recall client/remote client/state client/syncer client/tui", "a door: it parses, calls, prints, and maps errors to exit codes; the parts are built in client"},
 	{"client", "api api/scan client/config client/memdir client/project client/remote client/state client/syncer client/watch", "the one place where the client's parts are put together; how a person is told is not its business"},
 	{"client/config", "", "settings are read before anything else is known"},
 	{"client/project", "api client/config", "which project this is must not depend on what is synced"},
 	{"client/memdir", "api", "files of a memory directory, whatever they are wanted for"},
+	{"client/recall", "api client/memdir client/memory", "which memories matter is asked of files, whoever asks; it knows no server and no project"},
 	{"client/memory", "api", "what a memory file says is read from bytes or a file system that comes in, whoever asks"},
 	{"client/curate", "api client/memory", "what a change to memories comes to is worked out from texts; its caller reads, asks, scans and writes"},
 	{"client/watch", "", "it says that something changed; what that means is for others"},
@@ -75,7 +76,7 @@ type door struct{ library, at, tests, reason string }
 // doors has a row for every library that is imported. A library behind one door
 // can be replaced, and its oddities are known in one place.
 var doors = []door{
-	{"golang.org/x/text", "api", "", "keys are compared under NFC and case folding, in one place for both wings"},
+	{"golang.org/x/text", "api client/recall", "", "keys are compared under NFC and case folding, in one place for both wings; words under NFKC, where they are looked for"},
 	{"github.com/zricethezav/gitleaks/v8", "api/scan", "", "its rules find secrets; its findings hold the secret itself and must not travel"},
 	{"github.com/rs/zerolog", "", "api/scan", "gitleaks logs through it, and the tests see to it that it is silent"},
 	{"github.com/pelletier/go-toml/v2", "api/scan", "", "it reads the rules of gitleaks"},
