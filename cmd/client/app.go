@@ -59,6 +59,7 @@ agreement. It stands beside the agent and needs nothing of it.`,
 		a.logCommand(), a.showCommand(), a.diffCommand(), a.restoreCommand(),
 		a.conflictsCommand(), a.trashCommand(), a.rmCommand(), a.mergeCommand(),
 		a.loginCommand(), a.logoutCommand(), a.whoAmICommand(),
+		a.recallCommand(),
 		a.statusCommand(), a.doctorCommand(), a.whereCommand(), a.versionCommand(),
 	)
 	explainExits(root)
