@@ -9,6 +9,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/teammem/teammem/client/config"
+	"github.com/teammem/teammem/client/memory"
+	"github.com/teammem/teammem/client/project"
 	"github.com/teammem/teammem/client/recall"
 	"github.com/teammem/teammem/client/tui"
 )
@@ -31,7 +33,7 @@ func (a *app) recallCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "recall QUERY…",
 		Short:   "Find the memories that matter for a question",
-		GroupID: groupLook,
+		GroupID: groupMemory,
 		Long: `Recall ranks the private and the team's memories by the words they share with
 the question: at most five, best first, and none when nothing is near enough.
 No model and no server is asked.
@@ -62,6 +64,9 @@ func (a *app) recall(cmd *cobra.Command, q recall.Query) error {
 	shelves := t.shelves()
 	if len(shelves) == 0 {
 		return t.needDir()
+	}
+	if err := project.NewRegistry(t.paths.Projects()).Check(t.enrolment()); err != nil {
+		return err
 	}
 	library := recall.Open(t.recallCache(shelves), shelves...)
 	if _, err := library.Refresh(cmd.Context(), time.Now()); err != nil {
@@ -114,20 +119,18 @@ func (a *app) showRecall(views []recallView) {
 	a.term.Rows(rows)
 }
 
-// shelves are the directories that recall looks through: the private one and the
-// team's, or the one that was named.
+// shelves are the directories that recall looks through: those that the memory
+// commands work on.
 func (t *target) shelves() []recall.Shelf {
-	private := t.project.MemoryDir
-	switch {
-	case t.settings.Get(config.Dir).IsSet() && config.Resolve(t.dir) != config.Resolve(private):
-		return []recall.Shelf{{Dir: t.dir, Scope: "team"}}
-	case private == "":
-		return nil
+	var all []recall.Shelf
+	for _, r := range t.rooms() {
+		shelf := recall.Shelf{Dir: r.path, Scope: string(r.scope), Prefix: r.prefix}
+		if r.scope == memory.Private {
+			shelf.Skip = strings.TrimSuffix(teamPrefix, "/")
+		}
+		all = append(all, shelf)
 	}
-	return []recall.Shelf{
-		{Dir: private, Scope: "private", Skip: "team"},
-		{Dir: t.project.TeamDir, Scope: "team", Prefix: "team/"},
-	}
+	return all
 }
 
 // recallCache is the file that the index is kept in; empty where there is no place.
