@@ -12,6 +12,7 @@ VERSION   := $(shell git describe --tags --always --dirty 2>/dev/null || echo de
 LDFLAGS   := -X main.version=$(VERSION)
 PLATFORMS := linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64
 FUZZTIME  ?= 20s
+FUZZERS   ?= 2
 BENCH     ?= .
 BENCHPKG  ?= ./...
 COUNT     ?= 1
@@ -73,10 +74,11 @@ bench:
 	go test -p 1 -run '^$$' -bench '$(BENCH)' -benchmem -count $(COUNT) -timeout 2h $(BENCHPKG)
 
 # Kill the server, its database and the client CYCLES times each, and the client at
-# each of its calls; check CYCLES/10 histories on each store for linearizability.
+# each of its calls; pull the plug 200 times; check CYCLES/10 histories on each store
+# for linearizability.
 CYCLES ?= 500
 crash:
-	TEAMMEM_CRASH_CYCLES=$(CYCLES) TEAMMEM_CRASH_STEP=1 go test -count=1 -v -timeout 8h ./crash
+	TEAMMEM_CRASH_CYCLES=$(CYCLES) TEAMMEM_CRASH_EVERY=1 go test -count=1 -v -timeout 8h ./crash
 
 # From an edit to its being seen at a team-mate's, with git beside it, and with
 # Syncthing where it is installed.
@@ -87,12 +89,13 @@ latency:
 streams:
 	go test -count=1 -run '^$$' -bench IdleStreams -benchtime 1x -timeout 1h ./bench
 
-# Every fuzz target for FUZZTIME. What is found is kept under testdata.
+# Every fuzz target for FUZZTIME, with FUZZERS at it. What is found is kept under
+# testdata.
 fuzz:
 	@for pkg in $$(go list ./...); do \
 		for target in $$(go test -list '^Fuzz' $$pkg | grep '^Fuzz'); do \
 			echo "$$pkg $$target"; \
-			go test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) $$pkg || exit 1; \
+			nice -n 10 go test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) -parallel $(FUZZERS) $$pkg || exit 1; \
 		done; \
 	done
 

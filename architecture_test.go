@@ -86,13 +86,13 @@ var doors = []door{
 	{"github.com/klauspost/compress", "server/rest server/store client/state server/servertest", "", "each use has a bound of its own on what it unpacks: the wire, bodies in a database, base texts on a client's disk; and the black-box suite packs what it sends"},
 	{"golang.org/x/sync", "server/rest server/store/storetest client/memdir", "...", "a weighted semaphore bounds the memory of bodies; a scan walks folders side by side; tests run writers so"},
 	{"github.com/jackc/pgx/v5", "server/store/postgres server/store/postgres/pgtest", "bench", "Postgres is known to its own store only, and to the bare peer that the store is measured against"},
-	{"modernc.org/sqlite", "server/store/sqlite", "bench", "SQLite is known to its own store only, and to the bare peer that the store is measured against"},
+	{"modernc.org/sqlite", "server/store/sqlite", "bench crash", "SQLite is known to its own store only, to the bare peer that the store is measured against, and to the power cut that asks it whether a file is whole"},
 	{"github.com/golang-migrate/migrate/v4", "server/store/schema", "", "its locks differ by database and it closes what it is given: one package knows that"},
 
 	{"github.com/bmatcuk/doublestar/v4", "server/auth", "", "patterns of repos say who may do what; one package matches them"},
 
 	{"github.com/gofrs/flock", "client/memdir server/store/sqlite server", "", "a lock of the operating system, for one daemon a directory and one migration a file"},
-	{"golang.org/x/sys", "client/memdir cmd/client", "", "what os does not show: inode and ctime, and for the doctor whether a folder may be written to"},
+	{"golang.org/x/sys", "client/memdir cmd/client", "crash", "what os does not show: inode and ctime, for the doctor whether a folder may be written to, and for the crash harness each system call of a client"},
 	{"github.com/fsnotify/fsnotify", "client/watch", "", "events differ by system and lie; one package settles them"},
 	{"github.com/cenkalti/backoff/v5", "client/remote", "", "retries are decided where the wire is spoken"},
 	{"charm.land/lipgloss/v2", "client/tui", "", "one package owns the terminal"},

@@ -31,7 +31,8 @@ func cycles(t *testing.T, short int) int {
 // built is where this test process keeps the programs.
 var built = sync.OnceValues(func() (string, error) { return os.MkdirTemp("", "teammem-crash-") })
 
-func TestMain(m *testing.M) {
+// runAll runs the tests and removes the programs.
+func runAll(m *testing.M) {
 	m.Run()
 	if dir, err := built(); err == nil {
 		_ = os.RemoveAll(dir)

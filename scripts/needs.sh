@@ -21,7 +21,7 @@ look() {
 	need git git "checkouts to find projects in"
 	[ -n "${TEAMMEM_TEST_POSTGRES:-}" ] || ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 ||
 		command -v initdb >/dev/null 2>&1 || need postgresql initdb "the store on Postgres"
-	[ "$(uname)" != Linux ] || need strace strace "clients that are killed at each of their system calls"
+	[ "$(uname)" != Linux ] || [ -x /usr/sbin/mkfs.xfs ] || need xfsprogs mkfs.xfs "a disk whose plug is pulled"
 	[ -x /usr/sbin/pgbouncer ] || need pgbouncer pgbouncer "Postgres behind a pooler"
 	[ -x /usr/sbin/nginx ] || need nginx nginx "a proxy that packs answers and takes a megabyte"
 	[ -x /usr/bin/lowntfs-3g ] || need ntfs-3g lowntfs-3g "a file system that folds letter case"

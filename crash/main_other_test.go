@@ -1,0 +1,7 @@
+//go:build !linux
+
+package crash
+
+import "testing"
+
+func TestMain(m *testing.M) { runAll(m) }
