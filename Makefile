@@ -74,11 +74,13 @@ bench:
 	go test -p 1 -run '^$$' -bench '$(BENCH)' -benchmem -count $(COUNT) -timeout 2h $(BENCHPKG)
 
 # Kill the server, its database and the client CYCLES times each, and the client at
-# each of its calls; pull the plug 200 times; check CYCLES/10 histories on each store
+# each of its calls; pull the plug IMAGES times; check CYCLES/10 histories on each store
 # for linearizability.
 CYCLES ?= 500
+IMAGES ?= 200
 crash:
-	TEAMMEM_CRASH_CYCLES=$(CYCLES) TEAMMEM_CRASH_EVERY=1 go test -count=1 -v -timeout 8h ./crash
+	TEAMMEM_CRASH_CYCLES=$(CYCLES) TEAMMEM_CRASH_IMAGES=$(IMAGES) TEAMMEM_CRASH_EVERY=1 \
+		go test -count=1 -v -timeout 8h ./crash
 
 # From an edit to its being seen at a team-mate's, with git beside it, and with
 # Syncthing where it is installed.

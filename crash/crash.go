@@ -17,7 +17,7 @@
 // for linearizability, on one server and on two that share a database.
 //
 // Each harness is shown to catch a fault that is planted: a proxy that acknowledges
-// before it forwards, a client built with a write in place, a reader that is served
-// old answers. TEAMMEM_CRASH_CYCLES says how often is killed; go test alone runs a
+// before it forwards, a client built with a write in place, a server built without the
+// flush at each commit, a reader that is served old answers. TEAMMEM_CRASH_CYCLES says how often is killed; go test alone runs a
 // short form, and "make crash" the long one.
 package crash

@@ -40,12 +40,29 @@ func newVictim(t *testing.T, database string) *victim {
 	if database == "" {
 		database = "sqlite://" + filepath.Join(dir, "crash.db")
 	}
+	return launched(t, program(t, "server"), dir, database)
+}
+
+func launched(t *testing.T, path, dir, database string) *victim {
+	t.Helper()
 	v := &victim{flags: []string{"--data", dir, "--database", database}}
-	server := start(t, exec.Command(program(t, "server"), append([]string{"--listen", "127.0.0.1:0"}, v.flags...)...))
+	server := start(t, exec.Command(path, append([]string{"--listen", "127.0.0.1:0"}, v.flags...)...))
 	address := server.address(t)
-	token := output(t, exec.Command(program(t, "server"), append([]string{"token", "create", "--org", "local", "--user", "dana", "--role", "member"}, v.flags...)...))
+	token := output(t, exec.Command(path, append([]string{"token", "create", "--org", "local", "--user", "dana", "--role", "member"}, v.flags...)...))
 	v.wire, v.server = newWire(address, strings.TrimSpace(token)), server
 	return v
+}
+
+// newVictimIn is a server of programs with all its data in dir.
+func newVictimIn(t *testing.T, programs, dir string) *victim {
+	t.Helper()
+	return launched(t, filepath.Join(programs, "server"), dir, "sqlite://"+filepath.Join(dir, "crash.db"))
+}
+
+// readiness is how long the starts took: the middle one, and the longest.
+func (v *victim) readiness() (middle, last time.Duration) {
+	slices.Sort(v.ready)
+	return v.ready[len(v.ready)/2], v.ready[len(v.ready)-1]
 }
 
 // launch starts the server without waiting.
@@ -105,8 +122,7 @@ func (v *victim) cycles(t *testing.T, n int, kill func(t *testing.T, cycle int))
 			t.Fatalf("at the end: %v", err)
 		}
 	}
-	slices.Sort(v.ready)
-	middle, last := v.ready[len(v.ready)/2], v.ready[len(v.ready)-1]
+	middle, last := v.readiness()
 	t.Logf("%d cycles, %d acknowledged writes, none lost; ready after %s, at most %s", n, acked, middle.Round(time.Millisecond), last.Round(time.Millisecond))
 	if acked == 0 {
 		t.Error("nothing was acknowledged, so nothing is shown")

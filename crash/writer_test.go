@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"sync"
 
@@ -18,8 +19,10 @@ const (
 // writer puts one change after the other until something goes wrong: each a new
 // note, and the count of its notes, in one PUT.
 type writer struct {
-	name     string
-	seed     uint64
+	name string
+	seed uint64
+
+	mu       sync.Mutex    // held while it writes on
 	tried    int           // PUTs sent
 	acked    int           // PUTs acknowledged, the first ones of those sent
 	versions []api.Version // that were acknowledged
@@ -45,14 +48,25 @@ func (w *writer) run(ctx context.Context, to *wire, repo string) {
 			base := api.ChecksumOfString(fmt.Sprint(i - 1))
 			push.BaseChecksums[w.count()] = &base
 		}
+		w.mu.Lock()
 		w.tried = i
+		w.mu.Unlock()
 		result, refused, err := to.put(ctx, repo, push)
 		if err != nil || refused != nil {
 			return // in doubt, or what was in doubt was not there
 		}
+		w.mu.Lock()
 		w.acked = i
 		w.versions = append(w.versions, result.Version)
+		w.mu.Unlock()
 	}
+}
+
+// soFar is the writer as it is now, while it writes on.
+func (w *writer) soFar() *writer {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return &writer{name: w.name, seed: w.seed, tried: w.tried, acked: w.acked, versions: slices.Clone(w.versions)}
 }
 
 // stint is what some writers did to one repo until they were interrupted.
@@ -61,9 +75,9 @@ type stint struct {
 	writers []*writer
 }
 
-// interrupted lets writers write until stop has been called and each has noticed.
-func interrupted(to *wire, repo string, seed uint64, stop func()) *stint {
-	s := &stint{repo: repo}
+// begin lets writers write until end is called, which waits until each has noticed.
+func begin(to *wire, repo string, seed uint64) (s *stint, end func()) {
+	s = &stint{repo: repo}
 	ctx, cancel := context.WithCancel(context.Background())
 	var running sync.WaitGroup
 	for n := range writers {
@@ -71,9 +85,35 @@ func interrupted(to *wire, repo string, seed uint64, stop func()) *stint {
 		s.writers = append(s.writers, w)
 		running.Go(func() { w.run(ctx, to, repo) })
 	}
+	return s, func() {
+		cancel()
+		running.Wait()
+	}
+}
+
+// interrupted lets writers write until stop has been called and each has noticed.
+func interrupted(to *wire, repo string, seed uint64, stop func()) *stint {
+	s, end := begin(to, repo, seed)
 	stop()
-	cancel()
-	running.Wait()
+	end()
+	return s
+}
+
+// soFar is the stint as it is now.
+func (s *stint) soFar() *stint {
+	now := &stint{repo: s.repo}
+	for _, w := range s.writers {
+		now.writers = append(now.writers, w.soFar())
+	}
+	return now
+}
+
+// upTo is what must be there of an instant between then, when s was taken, and
+// later: what was acknowledged before it, and perhaps what was sent by its end.
+func (s *stint) upTo(later *stint) *stint {
+	for i, w := range s.writers {
+		w.tried = later.writers[i].tried
+	}
 	return s
 }
 
