@@ -72,7 +72,9 @@ type Session struct {
 	made    bool // the directory was made by this start
 	joined  bool // the directory was bound to the repo by this start
 	offline bool
-	scratch string // stands in for a directory that a dry run does not make
+	// watching says how changes are noticed, while that is done.
+	watching func() state.Watching
+	scratch  string // stands in for a directory that a dry run does not make
 }
 
 // MismatchError says that a directory belongs to another repo, organization or
@@ -93,7 +95,7 @@ func (e *GoneError) Error() string {
 // Open opens the directory, takes its lock, and asks the server who we are. On an
 // error everything is closed again.
 func Open(ctx context.Context, log *slog.Logger, cfg Config, scanner syncer.Scanner, now func() time.Time, tell func(syncer.Event)) (_ *Session, err error) {
-	s := &Session{log: log, cfg: cfg, tell: tell, now: now}
+	s := &Session{log: log, cfg: cfg, tell: tell, now: now, watching: func() state.Watching { return state.Watching{} }}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, s.Close())
@@ -114,6 +116,9 @@ func Open(ctx context.Context, log *slog.Logger, cfg Config, scanner syncer.Scan
 	}
 	limits, perKey, err := s.connect(ctx)
 	if err != nil && !s.mayWait(err, agreed) {
+		if ctx.Err() == nil {
+			s.cameToNothing(err)
+		}
 		return nil, err
 	}
 	if err := s.openDir(agreed); err != nil {

@@ -5,9 +5,11 @@ import (
 	"fmt"
 
 	"github.com/teammem/teammem/api"
+	"github.com/teammem/teammem/client/memdir"
 	"github.com/teammem/teammem/client/remote"
 	"github.com/teammem/teammem/client/state"
 	"github.com/teammem/teammem/client/syncer"
+	"github.com/teammem/teammem/client/watch"
 )
 
 // troubleOf says what kind of fault ended a round.
@@ -61,10 +63,41 @@ func (s *Session) wentBadly(kind state.Trouble, text, hint string) {
 	s.beat()
 }
 
+// cameToNothing leaves word of a start that met a fault before there was a round. A
+// client that is at work here has the better word.
+func (s *Session) cameToNothing(err error) {
+	dir, gone := memdir.Open(s.cfg.Dir)
+	if gone == nil {
+		defer func() { _ = dir.Close() }()
+		if dir.Locked() {
+			return
+		}
+	}
+	hint := ""
+	var cured interface{ Hint() string }
+	if errors.As(err, &cured) {
+		hint = cured.Hint()
+	}
+	s.wentBadly(troubleOf(err), err.Error(), hint)
+}
+
+// watchingOf is a watcher's health in the pulse's words.
+func watchingOf(h watch.Health) state.Watching {
+	return state.Watching{Mode: string(h.Mode), Why: h.Why, Folders: h.Dirs}
+}
+
+// noteWatching leaves word of how changes are noticed, when that is new.
+func (s *Session) noteWatching() {
+	if s.pulse.Watch != s.watching() {
+		s.beat()
+	}
+}
+
 func (s *Session) beat() {
 	if s.cfg.DryRun {
 		return
 	}
+	s.pulse.Watch = s.watching()
 	if err := s.store.Beat(s.pulse); err != nil {
 		// client status then shows an older time, which was true as well.
 		s.log.Debug("pulse", "error", err)

@@ -32,6 +32,8 @@ const (
 	// limitsAge is how old the server's announced limits may be while something
 	// is held back by one of them.
 	limitsAge = time.Minute
+	// saveLag is how much older than what was agreed the state on disk may be.
+	saveLag = time.Second
 )
 
 // Run keeps the directory and the repo in agreement until ctx ends. It pulls
@@ -44,6 +46,8 @@ func (s *Session) Run(ctx context.Context) error {
 	watcher := watch.New(s.log, s.dir.Path(), watch.Options{
 		Quiet: s.cfg.Debounce, Ceiling: s.cfg.Ceiling, Rescan: s.cfg.Rescan, Ignore: memdir.IsTemporary,
 	})
+	s.watching = func() state.Watching { return watchingOf(watcher.Health()) }
+	s.syncer.SaveLate(saveLag)
 	l := &loop{Session: s, pause: firstPause}
 	l.round(ctx, syncer.Both)
 
@@ -58,7 +62,13 @@ func (s *Session) Run(ctx context.Context) error {
 	parts.Go(func() { s.listen(working, signals) })
 	poll := time.NewTimer(l.next())
 	defer poll.Stop()
+	save := time.NewTimer(saveLag)
+	defer save.Stop()
 	for {
+		if !l.saving && s.syncer.Unsaved() {
+			l.saving = true
+			save.Reset(saveLag)
+		}
 		select {
 		case <-ctx.Done():
 			return l.flush()
@@ -67,8 +77,15 @@ func (s *Session) Run(ctx context.Context) error {
 				return fmt.Errorf("watch %s: %w", s.cfg.Dir, err)
 			}
 			return l.flush()
+		case <-save.C:
+			l.saving = false
+			if err := s.syncer.Save(); err != nil {
+				l.gone(troubleOf(err), err)
+				poll.Reset(l.next())
+			}
 		case <-batches:
 			l.round(ctx, syncer.Edits)
+			l.noteWatching()
 			if l.again || l.away != "" || l.denied != "" {
 				poll.Reset(l.next())
 			}
@@ -110,6 +127,7 @@ type loop struct {
 	halted   string        // what was told of a halt
 	lost     bool          // the directory was gone or another one
 	again    bool          // look again at once
+	saving   bool          // a saving is due
 	limitsAt time.Time
 }
 
@@ -264,8 +282,13 @@ func (l *loop) refreshLimits(ctx context.Context) {
 	}
 }
 
-// flush pushes what still waits, in the little time that is left.
+// flush pushes what still waits, in the little time that is left, and saves the state.
 func (l *loop) flush() error {
+	defer func() {
+		if err := l.syncer.Save(); err != nil {
+			l.log.Info("the state could not be saved; everything is compared anew at the next start", "error", err)
+		}
+	}()
 	if l.denied != "" || l.cfg.NoPush {
 		return nil
 	}

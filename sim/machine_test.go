@@ -25,6 +25,7 @@ type machine struct {
 	syncer *syncer.Syncer
 	opts   syncer.Options
 	typed  map[string]bool // every text that a person saved here
+	lag    time.Duration   // of its state behind what was agreed
 	fuse   int             // operations until the process is killed; 0: it lives
 }
 
@@ -36,6 +37,7 @@ func newMachine(w *world, n int) (*machine, error) {
 		grain:  []time.Duration{time.Nanosecond, time.Millisecond, time.Second, 2 * time.Second}[w.rng.IntN(4)],
 		ctimes: w.rng.IntN(4) > 0, inodes: w.rng.IntN(4) > 0, folds: w.rng.IntN(4) == 0,
 	}
+	m.lag = []time.Duration{0, 100 * time.Millisecond, 5 * time.Second}[w.rng.IntN(3)]
 	m.memory = &memo{m: m, texts: map[api.Checksum]string{}}
 	m.opts = syncer.Options{
 		Repo: repo, Limits: api.DefaultLimits,
@@ -46,8 +48,8 @@ func newMachine(w *world, n int) (*machine, error) {
 	}
 	var err error
 	m.client, err = remote.New(remote.Options{Server: "http://server", Tries: 1, Transport: wire{m}})
-	w.logf("%s: clock %v, grain %v, ctime %v, inode %v, folds %v, propagates %v", m.name, m.skew,
-		m.disk.grain, m.disk.ctimes, m.disk.inodes, m.disk.folds, m.opts.Propagate)
+	w.logf("%s: clock %v, grain %v, ctime %v, inode %v, folds %v, propagates %v, saves %v late", m.name, m.skew,
+		m.disk.grain, m.disk.ctimes, m.disk.inodes, m.disk.folds, m.opts.Propagate, m.lag)
 	m.start(false)
 	return m, err
 }
@@ -60,6 +62,7 @@ func (m *machine) start(accept bool) {
 	opts.Accept = accept
 	m.syncer = syncer.New(slog.New(slog.DiscardHandler), m.disk, m.client, m.memory, noScanner{}, m.now,
 		func(syncer.Event) {}, m.memory.load(), opts)
+	m.syncer.SaveLate(m.lag)
 }
 
 type noScanner struct{}

@@ -20,14 +20,12 @@ type placing struct {
 
 // place moves the staged file to its place. After an error the place is as it was.
 func (p placing) place(expect *File) error {
-	var err error
-	switch {
-	case expect == nil:
-		err = p.onNothing()
-	default:
-		err = p.exchange(*expect)
+	if expect == nil {
+		// Nothing was displaced. Should a crash bring the staged name back, it holds
+		// what stands at the place, and Reap drops it.
+		return p.onNothing()
 	}
-	if err != nil {
+	if err := p.exchange(*expect); err != nil {
 		return err
 	}
 	return syncFolder(p.old.file)

@@ -25,6 +25,13 @@ const (
 	Faulty      Trouble = "failed"      // this machine's own fault: a full disk, a permission
 )
 
+// Watching is how a client that is at work notices what changes here.
+type Watching struct {
+	Mode    string `json:"mode"`          // what the system has for that, or "polling"
+	Why     string `json:"why,omitempty"` // it is polling
+	Folders int    `json:"folders"`       // watched by the system
+}
+
 // Pulse is how the last round of a client went, for other processes to see. The
 // agreement on disk lags by up to a minute while nothing changes; this does not.
 type Pulse struct {
@@ -33,6 +40,7 @@ type Pulse struct {
 	Since   time.Time `json:"since,omitzero"` // when the trouble began
 	Text    string    `json:"text,omitempty"` // what it is, for people
 	Hint    string    `json:"hint,omitempty"` // and what to do
+	Watch   Watching  `json:"watch,omitzero"` // means nothing when none is at work
 }
 
 // Beat notes how a round went. It is written often and is worth little, so it is

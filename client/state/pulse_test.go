@@ -20,7 +20,7 @@ func TestPulse(t *testing.T) {
 	}
 	want := state.Pulse{
 		Good: time.Unix(1_700_000_000, 5).UTC(), Trouble: state.Unreachable, Since: time.Unix(1_700_000_100, 0).UTC(),
-		Text: "connection refused", Hint: "client doctor",
+		Text: "connection refused", Hint: "client doctor", Watch: state.Watching{Mode: "polling", Why: "no more watches", Folders: 3},
 	}
 	if err := store.Beat(want); err != nil {
 		t.Fatal(err)

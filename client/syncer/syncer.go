@@ -83,6 +83,9 @@ type Syncer struct {
 
 	agreed *state.Agreement
 	dirty  bool            // agreed differs from what is saved
+	lag    time.Duration   // by which what is saved may be older, see SaveLate
+	saved  time.Time       // when it was last
+	halted string          // what it says of a halt
 	named  map[string]bool // what was told once and need not be told again
 	unsure bool            // see doubt
 }
@@ -212,14 +215,32 @@ func (s *Syncer) finish(err error) error {
 // client at rest writes its state no more often than this.
 const syncedGrain = time.Minute
 
+// SaveLate lets the state on disk be older than what was agreed, by up to lag: each
+// saving waits for the disk, and many rounds may follow each other closely. That costs
+// a comparison after a crash (C4). A halt is saved at once, for others look for it.
+// The caller calls [Syncer.Save] when lag has passed since a round, and at the end.
+func (s *Syncer) SaveLate(lag time.Duration) { s.lag = lag }
+
+// Unsaved reports whether there is something to save.
+func (s *Syncer) Unsaved() bool { return s.dirty && !s.opts.DryRun }
+
+// save saves unless it was saved a short while ago.
 func (s *Syncer) save() error {
-	if !s.dirty || s.opts.DryRun {
+	if age := s.now().Sub(s.saved); age >= 0 && age < s.lag && s.halted == s.agreed.Halted {
+		return nil
+	}
+	return s.Save()
+}
+
+// Save saves what has not been saved.
+func (s *Syncer) Save() error {
+	if !s.Unsaved() {
 		return nil
 	}
 	if err := s.memory.Save(s.agreed); err != nil {
 		return fmt.Errorf("save state: %w", err)
 	}
-	s.dirty = false
+	s.dirty, s.saved, s.halted = false, s.now(), s.agreed.Halted
 	return nil
 }
 

@@ -59,6 +59,7 @@ type StatusView struct {
 	State   State        `json:"state"`
 	Synced  time.Time    `json:"synced,omitzero"` // last round that ended well
 	Running bool         `json:"running"`         // a client watches the directory now
+	Watcher *Watcher     `json:"watcher,omitempty"`
 	Version api.Version  `json:"version"`
 	Entries int          `json:"entries"`
 	ToPush  int          `json:"toPush"`
@@ -67,6 +68,13 @@ type StatusView struct {
 	Lines   []StatusLine `json:"lines"`
 	Message string       `json:"message,omitempty"` // why it stopped or cannot be reached
 	Hint    string       `json:"hint,omitempty"`
+}
+
+// Watcher is how the client that is at work notices edits.
+type Watcher struct {
+	Mode    string `json:"mode"`          // "inotify", or "polling" where that is not to be had
+	Why     string `json:"why,omitempty"` // it is polling
+	Folders int    `json:"folders"`       // watched by the system
 }
 
 // StatusLine is one entry that needs a word.
@@ -94,6 +102,11 @@ func (t *Terminal) Status(v StatusView) {
 		Count(v.Kept, "kept conflict", "kept conflicts"),
 	}
 	b.WriteString("  " + strings.Join(counts, "   ") + "\n")
+	if w := v.Watcher; w != nil && w.Why == "" {
+		b.WriteString("  " + Escape(w.Mode) + ", " + Count(w.Folders, "folder", "folders") + " watched\n")
+	} else if w != nil {
+		b.WriteString("  " + t.paint(warning, Escape(w.Mode)) + ": " + Escape(w.Why) + "\n")
+	}
 	if v.Message != "" {
 		b.WriteString("  " + t.paint(bad, Escape(v.Message)) + "\n")
 	}

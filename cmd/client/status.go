@@ -65,6 +65,9 @@ func (a *app) status(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
+	if w := pulse.Watch; view.Running && w.Mode != "" {
+		view.Watcher = &tui.Watcher{Mode: w.Mode, Why: w.Why, Folders: w.Folders}
+	}
 	code = worst(code, a.troubles(&view, agreed, pulse))
 	a.term.Status(view)
 	if code != exitDone {
