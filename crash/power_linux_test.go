@@ -21,7 +21,7 @@ const imagesEnvironment = "TEAMMEM_CRASH_IMAGES"
 const (
 	// repoImages is how many images are taken of one repo, before the next one begins:
 	// an ever larger one would only make the checks slower.
-	repoImages = 10
+	repoImages = 5
 	// outerSize and innerSize are of the disks, in bytes; both are thin.
 	outerSize = 6 << 30
 	innerSize = 1 << 30
@@ -125,6 +125,7 @@ func (v *victim) boot(t *testing.T, d *disk, image string, look func(*wire) erro
 	server := start(t, exec.Command(program(t, "server"), "--listen", "127.0.0.1:0", "--data", dir, "--database", "sqlite://"+filepath.Join(dir, "crash.db")))
 	defer server.kill()
 	to := newWire(server.address(t), v.token)
+	to.client.Timeout = recoveryWait // a busy machine is no lost write
 	if err := to.ready(t.Context()); err != nil {
 		return err
 	}
