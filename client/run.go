@@ -42,6 +42,7 @@ const (
 // and waited for; only an error that no waiting can cure ends Run.
 func (s *Session) Run(ctx context.Context) error {
 	batches := make(chan watch.Batch, 1)
+	nudges := make(chan watch.Batch, 1)
 	signals := make(chan signal)
 	watcher := watch.New(s.log, s.dir.Path(), watch.Options{
 		Quiet: s.cfg.Debounce, Ceiling: s.cfg.Ceiling, Rescan: s.cfg.Rescan, Ignore: memdir.IsTemporary,
@@ -60,6 +61,7 @@ func (s *Session) Run(ctx context.Context) error {
 	watchEnded := make(chan error, 1)
 	parts.Go(func() { watchEnded <- watcher.Run(working, batches) })
 	parts.Go(func() { s.listen(working, signals) })
+	parts.Go(func() { s.nudges(working, nudges) })
 	poll := time.NewTimer(l.next())
 	defer poll.Stop()
 	save := time.NewTimer(saveLag)
@@ -84,11 +86,9 @@ func (s *Session) Run(ctx context.Context) error {
 				poll.Reset(l.next())
 			}
 		case <-batches:
-			l.round(ctx, syncer.Edits)
-			l.noteWatching()
-			if l.again || l.away != "" || l.denied != "" {
-				poll.Reset(l.next())
-			}
+			l.edited(ctx, poll)
+		case <-nudges:
+			l.edited(ctx, poll)
 		case sig := <-signals:
 			if !l.heard(sig) {
 				continue
@@ -99,6 +99,15 @@ func (s *Session) Run(ctx context.Context) error {
 			l.round(ctx, syncer.News)
 			poll.Reset(l.next())
 		}
+	}
+}
+
+// edited looks for edits now.
+func (l *loop) edited(ctx context.Context, poll *time.Timer) {
+	l.round(ctx, syncer.Edits)
+	l.noteWatching()
+	if l.again || l.away != "" || l.denied != "" {
+		poll.Reset(l.next())
 	}
 }
 
