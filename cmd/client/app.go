@@ -52,7 +52,7 @@ agreement. It stands beside the agent and needs nothing of it.`,
 	f.BoolVar(&a.json, "json", false, "print JSON for programs")
 	f.BoolVar(&a.quiet, "quiet", false, "print only what needs a person")
 	f.BoolVar(&a.yes, "yes", false, "answer questions with yes")
-	root.AddGroup(&cobra.Group{ID: groupSync, Title: "Syncing:"}, &cobra.Group{ID: groupMemory, Title: "Memories:"}, &cobra.Group{ID: groupHistory, Title: "History:"}, &cobra.Group{ID: groupConflict, Title: "Deleting and settling:"}, &cobra.Group{ID: groupLogin, Title: "Signing in:"}, &cobra.Group{ID: groupLook, Title: "Looking:"})
+	root.AddGroup(&cobra.Group{ID: groupSync, Title: "Syncing:"}, &cobra.Group{ID: groupMemory, Title: "Memories:"}, &cobra.Group{ID: groupHistory, Title: "History:"}, &cobra.Group{ID: groupConflict, Title: "Deleting and settling:"}, &cobra.Group{ID: groupAgent, Title: "Serving agents:"}, &cobra.Group{ID: groupLogin, Title: "Signing in:"}, &cobra.Group{ID: groupLook, Title: "Looking:"})
 	root.AddCommand(
 		a.syncCommand(), a.pullCommand(), a.pushCommand(),
 		a.memoryCommand(),
@@ -60,6 +60,7 @@ agreement. It stands beside the agent and needs nothing of it.`,
 		a.conflictsCommand(), a.trashCommand(), a.rmCommand(), a.mergeCommand(),
 		a.loginCommand(), a.logoutCommand(), a.whoAmICommand(),
 		a.recallCommand(),
+		a.hookCommand(), a.hooksCommand(), a.mcpCommand(),
 		a.statusCommand(), a.doctorCommand(), a.whereCommand(), a.versionCommand(),
 	)
 	explainExits(root)
@@ -72,6 +73,7 @@ const (
 	groupMemory   = "memory"
 	groupHistory  = "history"
 	groupConflict = "conflict"
+	groupAgent    = "agent"
 	groupLogin    = "login"
 	groupLook     = "look"
 )

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"path/filepath"
 	"strings"
@@ -61,25 +62,9 @@ func (a *app) recall(cmd *cobra.Command, q recall.Query) error {
 	if err != nil {
 		return err
 	}
-	shelves := t.shelves()
-	if len(shelves) == 0 {
-		return t.needDir()
-	}
-	if err := project.NewRegistry(t.paths.Projects()).Check(t.enrolment()); err != nil {
+	views, err := t.search(cmd.Context(), q)
+	if err != nil {
 		return err
-	}
-	library := recall.Open(t.recallCache(shelves), shelves...)
-	if _, err := library.Refresh(cmd.Context(), time.Now()); err != nil {
-		return err
-	}
-	if err := library.Save(); err != nil {
-		// The answer stands without; the next one takes longer.
-		a.term.Note(err.Error())
-	}
-	q.Shown = t.keysOf(q.Shown, shelves)
-	views := []recallView{}
-	for _, m := range library.Search(q) {
-		views = append(views, viewOf(m, shelves))
 	}
 	if a.json {
 		a.term.Value(views)
@@ -87,6 +72,28 @@ func (a *app) recall(cmd *cobra.Command, q recall.Query) error {
 	}
 	a.showRecall(views)
 	return nil
+}
+
+// search asks the ranking. An index that cannot be kept is made anew the next time.
+func (t *target) search(ctx context.Context, q recall.Query) ([]recallView, error) {
+	shelves := t.shelves()
+	if len(shelves) == 0 {
+		return nil, t.needDir()
+	}
+	if err := project.NewRegistry(t.paths.Projects()).Check(t.enrolment()); err != nil {
+		return nil, err
+	}
+	library := recall.Open(t.recallCache(shelves), shelves...)
+	if _, err := library.Refresh(ctx, time.Now()); err != nil {
+		return nil, err
+	}
+	_ = library.Save()
+	q.Shown = t.keysOf(q.Shown, shelves)
+	views := []recallView{}
+	for _, m := range library.Search(q) {
+		views = append(views, viewOf(m, shelves))
+	}
+	return views, nil
 }
 
 func viewOf(m recall.Match, shelves []recall.Shelf) recallView {

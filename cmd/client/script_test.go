@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -60,6 +61,9 @@ func TestScripts(t *testing.T) {
 			"await":        await,
 			"await-status": awaitStatus,
 			"lines":        jsonLines,
+			"secret-event": secretEvent,
+			"write-event":  writeEvent,
+			"await-pull":   awaitPull,
 			"revoke":       func(ts *testscript.TestScript, _ bool, args []string) { revoke(ts, box, args[0]) },
 		},
 	})
@@ -104,6 +108,38 @@ func awaitStatus(ts *testscript.TestScript, _ bool, args []string) {
 			ts.Fatalf("not in time: %q; the status is %s", args[0], shown)
 		}
 		time.Sleep(200 * time.Millisecond)
+	}
+}
+
+// secretEvent makes event.json, in which an agent writes a secret into a file:
+// secret-event AGENT FIELD PATH.
+func secretEvent(ts *testscript.TestScript, _ bool, args []string) {
+	event(ts, map[string]any{args[1]: args[2], "content": "token gh" + "p_" + rand.Text() + rand.Text()[:10] + "\n"})
+}
+
+// writeEvent makes event.json, in which an agent has written a file: write-event PATH.
+func writeEvent(ts *testscript.TestScript, _ bool, args []string) {
+	event(ts, map[string]any{"file_path": args[0], "content": ""})
+}
+
+func event(ts *testscript.TestScript, input map[string]any) {
+	content, err := json.Marshal(map[string]any{"session_id": "one", "cwd": ts.MkAbs("."), "tool_name": "write_file", "tool_input": input})
+	ts.Check(err)
+	ts.Check(os.WriteFile(ts.MkAbs("event.json"), content, 0o600))
+}
+
+// awaitPull pulls until a file is there: await-pull DIR NAME.
+func awaitPull(ts *testscript.TestScript, _ bool, args []string) {
+	deadline := time.Now().Add(20 * time.Second)
+	for {
+		_ = ts.Exec("client", "pull", "--quiet", "--dir", args[0])
+		if _, err := os.Stat(filepath.Join(args[0], args[1])); err == nil {
+			return
+		}
+		if time.Now().After(deadline) {
+			ts.Fatalf("%s did not arrive in %s", args[1], args[0])
+		}
+		time.Sleep(100 * time.Millisecond)
 	}
 }
 
