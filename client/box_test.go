@@ -30,6 +30,7 @@ type machine struct {
 	t      *testing.T
 	dir    string
 	cfg    client.Config
+	now    func() time.Time
 	mu     sync.Mutex
 	events []syncer.Event
 }
@@ -37,7 +38,7 @@ type machine struct {
 func newMachine(t *testing.T, server *servertest.Server, user string, repo api.RepoSlug) *machine {
 	t.Helper()
 	token := server.TokenOf("local", user, api.Member)
-	m := &machine{t: t, dir: filepath.Join(t.TempDir(), "team"), cfg: client.DefaultConfig}
+	m := &machine{t: t, dir: filepath.Join(t.TempDir(), "team"), cfg: client.DefaultConfig, now: time.Now}
 	m.cfg.Dir, m.cfg.StateDir, m.cfg.Repo = m.dir, t.TempDir(), repo
 	m.cfg.Remote = remote.Options{
 		Server: server.URL, Token: func() string { return token }, ClientName: user + "-box",
@@ -58,7 +59,7 @@ func (m *machine) open() (*client.Session, error) {
 	if err != nil {
 		m.t.Fatal(err)
 	}
-	return client.Open(context.Background(), slog.New(slog.DiscardHandler), m.cfg, scanner, time.Now, m.tell)
+	return client.Open(context.Background(), slog.New(slog.DiscardHandler), m.cfg, scanner, m.now, m.tell)
 }
 
 // once runs one round, as client sync --once does.
@@ -173,8 +174,10 @@ func (m *machine) arrives(key, text string) {
 type gate struct {
 	URL    string
 	closed atomic.Bool // everything is answered with the page of a proxy
+	gone   atomic.Bool // nothing is answered at all
 	mu     sync.Mutex
 	passed map[string]int // by method and path
+	cut    func()         // breaks all connections
 }
 
 func newGate(t *testing.T, server *servertest.Server, stops func(*http.Request) bool) *gate {
@@ -190,6 +193,9 @@ func newGate(t *testing.T, server *servertest.Server, stops func(*http.Request) 
 		ErrorLog:      log.New(io.Discard, "", 0),
 	}
 	front := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if g.gone.Load() {
+			panic(http.ErrAbortHandler)
+		}
 		if g.closed.Load() || stops != nil && stops(r) {
 			http.Error(w, "<html>not here</html>", http.StatusNotFound)
 			return
@@ -203,7 +209,7 @@ func newGate(t *testing.T, server *servertest.Server, stops func(*http.Request) 
 		front.CloseClientConnections()
 		front.Close()
 	})
-	g.URL = front.URL
+	g.URL, g.cut = front.URL, front.CloseClientConnections
 	return g
 }
 

@@ -253,16 +253,3 @@ func (m *machine) settleConflict() error {
 	}
 	return nil
 }
-
-// await waits until the process has ended by itself, and tells whether it was
-// killed.
-func (p *process) await(t *testing.T) (killed bool) {
-	t.Helper()
-	select {
-	case <-p.ended:
-		return !p.command.ProcessState.Exited() || p.command.ProcessState.ExitCode() > 128
-	case <-time.After(time.Minute):
-		t.Fatalf("%s does not end: %s", p.command.Path, p.said())
-		return false
-	}
-}

@@ -2,6 +2,7 @@ package memdir_test
 
 import (
 	"bufio"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"slices"
@@ -66,6 +67,53 @@ func TestTraversalLines(t *testing.T) {
 		if !inside || !written[name] && !strings.HasPrefix(name, ".teammem/") {
 			t.Errorf("odd name %q", name)
 		}
+	}
+}
+
+// generatedKeys and the list of the corpus are 30,000 together.
+const generatedKeys = 4_000
+
+// pieces are what keys that mean to escape are made of: dots, slashes, backslashes and
+// colons in every form that NFKC turns into one, escapes up to three deep, and names
+// that some system takes for something else.
+var pieces = []string{
+	"..", ".", "/", "//", "\\", ":", "\u2024\u2024", "\u2025", "\u2026", "\uff0e\uff0e", "\uff0f", "\u2100", "\u2101", "\u2105", "\u2106",
+	"\ufe68", "\uff3c", "%2e%2e", "%2f", "%5c", "%252e%252e", "%252f", "%25252e", "%25252f", "C:", "\\\\host\\share", "con", "NUL.md", "aux.",
+	"a ", "\x00", "\n", "~", ".git", ".GIT", ".claude", ".teammem", ".teammem/old", "ı", "ſ", "K", "é", "e\u0301", "etc", "passwd", "n.md", "x",
+}
+
+// TestGeneratedKeys puts such pieces together at random. Nothing outside the root is
+// made, and what is made inside is what the rules let pass.
+func TestGeneratedKeys(t *testing.T) {
+	outer := memdir.QuickDisk(t)
+	root := filepath.Join(outer, "a", "b", "root")
+	if err := os.MkdirAll(root, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	dir, seed := open(t, root), rand.Uint64()
+	r := rand.New(rand.NewPCG(seed, 0))
+	written := map[string]bool{}
+	for range generatedKeys {
+		var key strings.Builder
+		for range 1 + r.IntN(6) {
+			key.WriteString(pieces[r.IntN(len(pieces))])
+			if r.IntN(2) == 0 {
+				key.WriteString("/")
+			}
+		}
+		if _, err := dir.Write(time.Now(), api.Key(key.String()), []byte("x"), time.Time{}, nil); err == nil {
+			written[key.String()] = true
+		}
+	}
+	for _, name := range treeOf(t, outer) {
+		name, inside := strings.CutPrefix(name, "a/b/root/")
+		if _, err := api.ParseKey(name); (!inside || !written[name] || err != nil) && !strings.HasPrefix(name, ".teammem/") {
+			t.Errorf("seed %d: odd name %q", seed, name)
+		}
+	}
+	t.Logf("%d of %d written", len(written), generatedKeys)
+	if len(written) == 0 {
+		t.Error("no key was let pass, so little is shown")
 	}
 }
 

@@ -103,6 +103,12 @@ func (s *Syncer) pushItem(a Action, here *here, report *Report) (item, verdict) 
 	if r, ok := s.agreed.Refused[a.Key]; ok && r.Checksum == a.Local && slices.Contains([]string{RefusedLimit, RefusedClash, RefusedServer}, r.Kind) {
 		return item{}, stays
 	}
+	if !s.opts.PerKey && a.Base == "" && s.agreed.Tombstones[a.Key] == a.Local {
+		// Without bases by key this cannot be told from a client that has not heard of
+		// the deletion yet: the server would answer well, and keep it deleted.
+		s.refuse(a.Key, state.Refusal{Checksum: a.Local, Kind: RefusedServer, Message: "was deleted at the server, which takes it back only with another text"})
+		return item{}, stays
+	}
 	text, err := s.dir.Read(a.Key, s.opts.Limits.EntryBytes)
 	if err != nil || api.ChecksumOf(text) != a.Local {
 		report.Pending = true
@@ -160,6 +166,17 @@ func (s *Syncer) refuse(key api.Key, r state.Refusal) {
 func (s *Syncer) forgiveRefusals(kinds ...string) {
 	for key, r := range s.agreed.Refused {
 		if slices.Contains(kinds, r.Kind) {
+			delete(s.agreed.Refused, key)
+			s.dirty = true
+		}
+	}
+}
+
+// forgiveFull tries again what was refused because the repo was full, when by now it
+// holds fewer entries than it takes.
+func (s *Syncer) forgiveFull(entries int) {
+	for key, r := range s.agreed.Refused {
+		if r.Rule == api.ErrorCodeTooManyEntries && int64(entries) < r.Limit {
 			delete(s.agreed.Refused, key)
 			s.dirty = true
 		}

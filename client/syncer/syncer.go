@@ -255,6 +255,7 @@ func (s *Syncer) attempt(ctx context.Context, mode Mode, report *Report) error {
 	}
 	if there.version != s.agreed.Version || there.restored {
 		s.forgiveRefusals(RefusedClash)
+		s.forgiveFull(len(there.live))
 	}
 	if err := s.reap(); err != nil {
 		return err

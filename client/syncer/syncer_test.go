@@ -562,3 +562,67 @@ func remove(t *testing.T, b *box, key string) {
 		t.Fatal(err)
 	}
 }
+
+// A repo that is full takes the next entry when another has gone, without an edit of the
+// one that waits; until then it is not asked again and again.
+func TestRoomAgain(t *testing.T) {
+	const most = 2
+	f := newFake()
+	f.before = func(push api.Push) error {
+		live := map[api.Key]bool{}
+		for key, row := range f.rows {
+			live[key] = !row.deleted
+		}
+		for key := range push.Entries {
+			if !live[key] && len(f.memory(0).Content.Entries) >= most {
+				return &api.Error{Code: api.RequestTooLarge, Message: "the repo is full", Details: api.Details{ErrorCode: api.ErrorCodeTooManyEntries, MaxEntries: most}}
+			}
+		}
+		return nil
+	}
+	f.set("a.md", "theirs")
+	f.set("b.md", "theirs")
+	a := newBox(t, f)
+	a.write("mine.md", "mine")
+	a.mustRound()
+	if a.s.Agreed().Refused["mine.md"].Kind != syncer.RefusedLimit {
+		t.Fatalf("refused: %+v", a.s.Agreed().Refused)
+	}
+	puts := f.puts
+	f.set("a.md", "edited")
+	a.mustRound()
+	if f.puts != puts {
+		t.Errorf("%d pushes into a full repo", f.puts-puts)
+	}
+	f.remove("b.md")
+	a.mustRound()
+	if f.rows["mine.md"].text != "mine" || len(a.s.Agreed().Refused) != 0 {
+		t.Errorf("there is room, and it did not go out: %+v", a.s.Agreed().Refused)
+	}
+}
+
+// Exactly the bytes of a deleted entry, put back by hand, are a wish to restore where
+// bases by key can say so. Elsewhere the server would only answer well, so that is told,
+// and the next edit goes out.
+func TestDeletedBytesPutBack(t *testing.T) {
+	for _, perKey := range []bool{true, false} {
+		f := newFake()
+		a := newBox(t, f)
+		a.opts.PerKey = perKey
+		a.restart()
+		a.write("x.md", "text")
+		a.mustRound()
+		f.remove("x.md")
+		a.mustRound()
+		a.write("x.md", "text")
+		a.mustRound()
+		if held := a.s.Agreed().Refused["x.md"].Kind == syncer.RefusedServer; f.rows["x.md"].deleted != held || held == perKey {
+			t.Errorf("bases by key %t: deleted at the server %t, and here held %t", perKey, f.rows["x.md"].deleted, held)
+		}
+		a.write("x.md", "another text")
+		a.mustRound()
+		if row := f.rows["x.md"]; row.deleted || row.text != "another text" || len(a.s.Agreed().Refused) != 0 {
+			t.Errorf("bases by key %t: the edit did not go out: %+v", perKey, row)
+		}
+	}
+}
