@@ -120,26 +120,28 @@ func (a *app) conflictsList() error {
 	if err != nil {
 		return err
 	}
-	if a.json {
-		list := []keptFile{}
-		for _, k := range kept {
-			list = append(list, keptJSON(k))
-		}
-		a.term.Value(list)
-		return nil
-	}
-	var rows []tui.Row
+	list, rows := []keptFile{}, []tui.Row(nil)
 	for _, k := range kept {
+		list = append(list, keptJSON(k))
 		rows = append(rows, tui.Row{
 			Label: k.ID, Text: tui.Escape(string(k.Key)),
 			Note: fmt.Sprintf("%s, %s ago: %s", tui.Size(k.Size), tui.Age(time.Since(k.At)), k.Reason),
 		})
 	}
-	a.term.Rows(rows)
-	if len(kept) == 0 {
-		a.term.Note("nothing is kept")
-	}
+	a.listed(list, rows, "nothing is kept")
 	return nil
+}
+
+// listed writes what lies on a shelf: the list for a program, else the rows.
+func (a *app) listed(list any, rows []tui.Row, none string) {
+	if a.json {
+		a.term.Value(list)
+		return
+	}
+	a.term.Rows(rows)
+	if len(rows) == 0 {
+		a.term.Note(none)
+	}
 }
 
 func keptJSON(k state.Kept) keptFile {

@@ -145,7 +145,7 @@ func standingOf(agreed *state.Agreement, store *state.Store) (o outcome, code ex
 		return o, code, err
 	}
 	for _, k := range kept {
-		o.Conflicts = append(o.Conflicts, keptFile{ID: k.ID, Key: k.Key, At: api.NewTime(k.At), Reason: k.Reason, Base: k.Base, Mine: k.Mine, Theirs: k.Theirs})
+		o.Conflicts = append(o.Conflicts, keptJSON(k))
 		code = worst(code, exitConflicts)
 	}
 	for _, key := range api.SortedKeys(agreed.Refused) {

@@ -65,22 +65,12 @@ func (a *app) trashList() error {
 	if err != nil {
 		return err
 	}
-	if a.json {
-		list := []trashedFile{}
-		for _, t := range all {
-			list = append(list, trashedFile{t.ID, t.Key, api.NewTime(t.At), t.Checksum})
-		}
-		a.term.Value(list)
-		return nil
-	}
-	var rows []tui.Row
+	list, rows := []trashedFile{}, []tui.Row(nil)
 	for _, t := range all {
+		list = append(list, trashedFile{t.ID, t.Key, api.NewTime(t.At), t.Checksum})
 		rows = append(rows, tui.Row{Label: t.ID, Text: tui.Escape(string(t.Key)), Note: "deleted " + tui.Age(time.Since(t.At)) + " ago"})
 	}
-	a.term.Rows(rows)
-	if len(all) == 0 {
-		a.term.Note("the trash is empty")
-	}
+	a.listed(list, rows, "the trash is empty")
 	return nil
 }
 
