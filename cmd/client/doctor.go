@@ -202,7 +202,7 @@ func (p *patient) checkDirectory(ctx context.Context) {
 	}
 	p.ok("directory", "%s, %s", shown, tui.Count(len(listing.Files), "file", "files"))
 	p.checkWritable(listing)
-	p.checkWatcher(len(listing.Dirs))
+	p.checkWatcher(len(listing.Dirs), dir.Locked())
 	if dir.Locked() {
 		p.ok("client", "one is at work here")
 	} else {
@@ -224,7 +224,12 @@ func (p *patient) checkWritable(listing memdir.Listing) {
 // watchLimit is where Linux keeps the number of folders a user may watch.
 const watchLimit = "/proc/sys/fs/inotify/max_user_watches"
 
-func (p *patient) checkWatcher(folders int) {
+// checkWatcher says what the watcher of a client at work told, or what one would meet.
+func (p *patient) checkWatcher(folders int, running bool) {
+	if w := p.lastPulse().Watch; running && w.Why != "" {
+		p.warn("watcher", "changes are found by looking through the directory every few seconds until then", "%s: %s", w.Mode, w.Why)
+		return
+	}
 	text, err := os.ReadFile(watchLimit)
 	if err != nil {
 		return // another system
@@ -238,6 +243,20 @@ func (p *patient) checkWatcher(folders int) {
 		return
 	}
 	p.ok("watcher", "inotify, %s of %s allowed", tui.Count(folders, "folder", "folders"), tui.Number(limit))
+}
+
+// lastPulse is what a client last said of its rounds; one that cannot be read says
+// nothing.
+func (p *patient) lastPulse() state.Pulse {
+	path, err := p.stateDir()
+	if err != nil {
+		return state.Pulse{}
+	}
+	store, err := state.Open(path)
+	if err != nil {
+		return state.Pulse{}
+	}
+	return store.LastPulse()
 }
 
 func (p *patient) checkState() {
