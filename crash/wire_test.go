@@ -51,6 +51,11 @@ func (w *wire) do(ctx context.Context, method, repo string, body []byte, headers
 // memory reads a repo; one without memory is empty.
 func (w *wire) memory(ctx context.Context, repo string) (m api.Memory, err error) {
 	got, err := w.do(ctx, http.MethodGet, repo, nil)
+	// A server that is busy says so, and is asked again.
+	for deadline := time.Now().Add(recoveryWait); err == nil && got.status == http.StatusServiceUnavailable && time.Now().Before(deadline); {
+		wait(time.Second)
+		got, err = w.do(ctx, http.MethodGet, repo, nil)
+	}
 	switch {
 	case err != nil:
 		return m, err
