@@ -31,6 +31,7 @@ import (
 	"github.com/teammem/teammem/server/auth"
 	"github.com/teammem/teammem/server/events"
 	"github.com/teammem/teammem/server/ledger"
+	"github.com/teammem/teammem/server/organization"
 	"github.com/teammem/teammem/server/rest"
 	"github.com/teammem/teammem/server/store"
 )
@@ -52,6 +53,8 @@ type Config struct {
 	IdleTime    time.Duration // of a connection between requests
 	Connections int           // open at once; more wait to be accepted
 
+	Checkpoints time.Duration // between two notes of the repos' heads in the audit
+
 	Heartbeat time.Duration // between two signs of life on a silent stream
 
 	DrainDelay time.Duration // how long to serve on after saying that it is not ready
@@ -68,6 +71,7 @@ func DefaultConfig(data string) Config {
 		HeaderTime:  10 * time.Second,
 		IdleTime:    2 * time.Minute,
 		Connections: 16_384,
+		Checkpoints: organization.DefaultCheckpoints,
 		Heartbeat:   15 * time.Second,
 		Grace:       28 * time.Second,
 	}
@@ -80,6 +84,7 @@ type Server struct {
 	listener net.Listener
 	store    store.Store
 	auth     *auth.Auth
+	keeper   *organization.Keeper
 	events   *events.Hub
 	rest     *rest.Handler
 	http     *http.Server
@@ -114,6 +119,9 @@ func New(ctx context.Context, log *slog.Logger, cfg Config, now func() time.Time
 	if s.first, err = firstStart(ctx, s.store, cfg.Data, now()); err != nil {
 		return nil, fmt.Errorf("first start: %w", err)
 	}
+	orgs := organization.New(s.store, now, func() { s.auth.Forget() })
+	s.keeper = organization.NewKeeper(log, orgs, cfg.Checkpoints)
+	cfg.Auth.Refused = s.keeper.Refused
 	s.auth = auth.New(log, s.store, now, cfg.Auth)
 	s.events = events.New(cfg.Heartbeat)
 	scanner, err := scan.New(scan.Options{})
@@ -121,7 +129,7 @@ func New(ctx context.Context, log *slog.Logger, cfg Config, now func() time.Time
 		return nil, err
 	}
 	rules := ledger.New(log, s.store, now, cfg.HTTP.Limits, scanner, s.announce)
-	if s.rest, err = rest.New(log, rules, s.auth, s.store, s.events, cfg.HTTP); err != nil {
+	if s.rest, err = rest.New(log, rules, s.auth, s.store, s.events, orgs, cfg.HTTP); err != nil {
 		return nil, err
 	}
 	s.http = s.httpServer()
@@ -197,6 +205,12 @@ func (s *Server) Run(ctx context.Context) error {
 	live, quiet := context.WithCancel(context.Background())
 	var streams sync.WaitGroup
 	streams.Go(func() { s.events.Run(live) })
+	// What is refused while requests drain is recorded too.
+	keeping, kept := context.WithCancel(context.Background())
+	var keeper sync.WaitGroup
+	keeper.Go(func() { s.keeper.Run(keeping) })
+	defer keeper.Wait()
+	defer kept()
 	// The others are told of the last PUT too, so this ends after it.
 	exchange, silence := context.WithCancel(context.Background())
 	var others sync.WaitGroup

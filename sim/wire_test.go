@@ -46,7 +46,7 @@ func newServer(w *world) (*server, error) {
 	s.who = auth.Caller{Org: org.ID, OrgUID: org.UID, User: token.User, UserName: "dana", Token: token.ID, TokenUID: token.UID, Role: api.Member}
 	quiet := slog.New(slog.DiscardHandler)
 	rules := ledger.New(quiet, s.db, func() time.Time { return w.clock }, api.DefaultLimits, nil, nil)
-	s.handler, err = rest.New(quiet, rules, s, s.db, nil, rest.DefaultConfig())
+	s.handler, err = rest.New(quiet, rules, s, s.db, nil, nil, rest.DefaultConfig())
 	s.begin()
 	return s, err
 }

@@ -124,3 +124,15 @@ func (c Caller) Equal(other Caller) bool {
 	return c.Org == other.Org && c.User == other.User && c.Token == other.Token && c.How == other.How && c.Role == other.Role &&
 		c.UserName == other.UserName && c.OrgUID == other.OrgUID && c.Scope == other.Scope && slices.Equal(c.Groups, other.Groups)
 }
+
+// Whole reports whether nothing narrows the caller: no scope, and no repos.
+func (c Caller) Whole() bool { return c.Scope == api.FullScope && c.repos == nil }
+
+// Cap is the role that the caller's token is limited to; a caller without one is
+// limited to what the user is.
+func (c Caller) Cap() api.Role {
+	if c.most != "" {
+		return c.most
+	}
+	return c.Role
+}

@@ -41,6 +41,9 @@ func decide(state store.State, ask *request, now time.Time) (*store.Change, erro
 	if err := ask.checkCount(state.Head, pending); err != nil {
 		return nil, err
 	}
+	if err := ask.checkBytes(state, pending); err != nil {
+		return nil, err
+	}
 	return ask.change(state, pending, now)
 }
 

@@ -25,6 +25,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"sync"
 	"time"
 
 	"github.com/teammem/teammem/api"
@@ -60,6 +61,7 @@ type Store interface {
 	Findings(ctx context.Context, ref store.RepoRef, after api.Key, limit int) ([]store.Finding, error)
 	Policy(ctx context.Context, org store.OrgID) (store.Policy, error)
 	SetPolicy(ctx context.Context, org store.OrgID, policy store.Policy) error
+	Repos(ctx context.Context, org store.OrgID) ([]store.RepoInfo, error)
 }
 
 // Announce is told of every change after its commit. It must not wait.
@@ -76,6 +78,7 @@ type Ledger struct {
 	sound    soundViews
 	scanned  scannedTexts
 	policies policies
+	first    sync.Mutex // held by a push that may make the repo that is one too many
 }
 
 // New makes a ledger. Of limits it uses EntryBytes and RepoEntries. Without a

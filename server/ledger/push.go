@@ -39,6 +39,11 @@ func (l *Ledger) Push(ctx context.Context, caller Caller, repo api.RepoSlug, pus
 	if err := l.examine(ctx, rules, ask, push.Entries); err != nil {
 		return Result{}, l.explain(ctx, caller, repo, "scan", err)
 	}
+	if leave, err := l.admitRepo(ctx, caller, repo); err != nil {
+		return Result{}, l.explain(ctx, caller, repo, "push", err)
+	} else if leave != nil {
+		defer leave()
+	}
 	changed := false
 	head, err := l.store.Commit(ctx, caller.ref(repo), ask.touched(), func(state store.State) (*store.Change, error) {
 		change, err := decide(state, ask, l.now())
@@ -65,6 +70,7 @@ type request struct {
 	precondition api.Precondition     // its bases are those of touched keys
 	entryBytes   int
 	repoEntries  int
+	repoBytes    int64 // 0: any number
 }
 
 // write is one entry to be written.
@@ -110,7 +116,7 @@ const (
 func prepare(caller Caller, push api.Push, ifMatch api.Tags, limits api.Limits) (*request, error) {
 	writes := api.SortedKeys(push.Entries)
 	deletes := slices.Compact(slices.Sorted(slices.Values(push.Deletions)))
-	ask := &request{caller: caller, deletes: deletes, entryBytes: limits.EntryBytes, repoEntries: limits.RepoEntries}
+	ask := &request{caller: caller, deletes: deletes, entryBytes: limits.EntryBytes, repoEntries: limits.RepoEntries, repoBytes: caller.MaxBytes}
 	if caller.MaxEntries > 0 {
 		ask.repoEntries = caller.MaxEntries
 	}

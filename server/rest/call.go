@@ -27,7 +27,8 @@ type call struct {
 	from   []netip.Addr // where it comes from
 	who    auth.Caller
 	caller ledger.Caller
-	repo   api.RepoSlug
+	repo   api.RepoSlug // its name of now
+	asked  api.RepoSlug // the name it was asked for by
 
 	r    *http.Request
 	w    http.ResponseWriter // compresses; what it writes goes through sent
@@ -49,6 +50,16 @@ func (c *call) credentials() auth.Credentials {
 		Organization:  c.r.Header.Get(api.HeaderOrganization),
 		From:          c.from,
 	}
+}
+
+// resolve takes a repo by any of its names and gives the one of now, which the
+// answer tells where it is another.
+func (c *call) resolve(asked api.RepoSlug) api.RepoSlug {
+	c.asked, c.repo = asked, c.who.Resolve(asked)
+	if c.repo != asked {
+		c.w.Header().Set(api.HeaderRepo, string(c.repo))
+	}
+	return c.repo
 }
 
 // sent counts what goes out.
@@ -121,6 +132,7 @@ func (h *Handler) run(c *call, answer handle) {
 		return
 	}
 	c.cause = err
+	h.noteRefusal(c, err)
 	h.fail(c, err)
 }
 

@@ -31,7 +31,7 @@ func parseHistoryQuery(c *call) (historyQuery, error) {
 	if q.repo, err = api.ParseRepoSlug(values.Get("repo")); err != nil {
 		return q, err
 	}
-	c.repo = q.repo
+	q.repo = c.resolve(q.repo)
 	if key := values.Get("key"); key != "" {
 		if q.key, err = api.ParseKey(key); err != nil {
 			return q, keyError(err)
@@ -274,5 +274,5 @@ func (h *Handler) restoreEntry(c *call) error {
 	if err != nil {
 		return err
 	}
-	return writeResult(c, q.repo, epoch, done)
+	return writeResult(c, epoch, done)
 }

@@ -21,7 +21,7 @@ func (h *Handler) getTeamMemory(c *call) error {
 	if err != nil {
 		return err
 	}
-	c.repo = query.repo
+	query.repo = c.resolve(query.repo)
 	ifNoneMatch, err := api.ParseTags(c.r.Header.Values("If-None-Match"))
 	if err != nil {
 		return err
@@ -96,7 +96,7 @@ func (h *Handler) renderView(c *call, out *pieces, query memoryQuery, epoch api.
 	out.text(`{"organizationId":`)
 	out.str(c.caller.OrgUID)
 	out.text(`,"repo":`)
-	out.str(string(query.repo))
+	out.str(string(c.asked))
 	out.text(`,"version":`)
 	out.int(int64(head.Version))
 	out.text(`,"epoch":`)
@@ -152,7 +152,7 @@ func (h *Handler) putTeamMemory(c *call) error {
 	if err != nil {
 		return err
 	}
-	c.repo = query.repo
+	query.repo = c.resolve(query.repo)
 	ifMatch, err := api.ParseTags(c.r.Header.Values("If-Match"))
 	if err != nil {
 		return err
@@ -175,15 +175,15 @@ func (h *Handler) putTeamMemory(c *call) error {
 	if err != nil {
 		return err
 	}
-	return writeResult(c, query.repo, epoch, done)
+	return writeResult(c, epoch, done)
 }
 
 // writeResult answers with what stands after a change.
-func writeResult(c *call, repo api.RepoSlug, epoch api.Epoch, done ledger.Result) error {
+func writeResult(c *call, epoch api.Epoch, done ledger.Result) error {
 	setHead(c, done.Head)
 	return writeJSON(c, http.StatusOK, api.PushResult{
 		OrganizationID: c.caller.OrgUID,
-		Repo:           repo,
+		Repo:           c.asked,
 		Version:        done.Version,
 		Epoch:          epoch,
 		LastModified:   api.NewTime(done.LastModified),

@@ -42,6 +42,7 @@ import (
 	"github.com/teammem/teammem/server/auth"
 	"github.com/teammem/teammem/server/events"
 	"github.com/teammem/teammem/server/ledger"
+	"github.com/teammem/teammem/server/organization"
 	"github.com/teammem/teammem/server/store"
 )
 
@@ -115,6 +116,8 @@ type Handler struct {
 	auth   Authenticator
 	db     Database
 	events *events.Hub
+	orgs   *organization.Rules
+	writes *writeLimits
 	cfg    Config
 
 	router   chi.Router
@@ -128,7 +131,7 @@ type Handler struct {
 
 // New builds the Handler. It refuses when [api.Routes] and the handlers here do
 // not fit each other. The hub must run while streams are asked for.
-func New(log *slog.Logger, l Ledger, a Authenticator, db Database, hub *events.Hub, cfg Config) (*Handler, error) {
+func New(log *slog.Logger, l Ledger, a Authenticator, db Database, hub *events.Hub, orgs *organization.Rules, cfg Config) (*Handler, error) {
 	compress, err := gzhttp.NewWrapper(
 		gzhttp.CompressionLevel(gzip.BestSpeed),
 		gzhttp.ContentTypes([]string{typeJSON, typeYAML}),
@@ -142,6 +145,8 @@ func New(log *slog.Logger, l Ledger, a Authenticator, db Database, hub *events.H
 		auth:     a,
 		db:       db,
 		events:   hub,
+		orgs:     orgs,
+		writes:   newWriteLimits(),
 		cfg:      cfg,
 		router:   chi.NewRouter(),
 		compress: compress,
@@ -187,10 +192,31 @@ func (h *Handler) handlers() map[string]handle {
 		"listVersions":  h.listVersions,
 		"getDiff":       h.getDiff,
 		"restoreEntry":  h.restoreEntry,
-		"openAPI":       h.openAPI,
-		"wellKnown":     h.wellKnown,
-		"health":        h.health,
-		"ready":         h.ready,
+
+		"listMembers":        h.listMembers,
+		"setMember":          h.setMember,
+		"removeMember":       h.removeMember,
+		"listGroups":         h.listGroups,
+		"setGroup":           h.setGroup,
+		"removeGroup":        h.removeGroup,
+		"listGrants":         h.listGrants,
+		"setGrant":           h.setGrant,
+		"removeGrant":        h.removeGrant,
+		"listTokens":         h.listTokens,
+		"createToken":        h.createToken,
+		"revokeToken":        h.revokeToken,
+		"listRepos":          h.listRepos,
+		"renameRepo":         h.renameRepo,
+		"forgetRepoName":     h.forgetRepoName,
+		"getOrganization":    h.getOrganization,
+		"changeOrganization": h.changeOrganization,
+		"findAudit":          h.findAudit,
+		"exportAudit":        h.exportAudit,
+
+		"openAPI":   h.openAPI,
+		"wellKnown": h.wellKnown,
+		"health":    h.health,
+		"ready":     h.ready,
 	}
 }
 
@@ -283,14 +309,27 @@ func (h *Handler) authorize(c *call) error {
 		c.w.Header().Set(api.HeaderTokenExpires, api.NewTime(who.Expires).String())
 	}
 	repo, err := c.mayOn()
-	if err != nil || repo == allowed {
+	if err != nil {
 		return err
 	}
-	h.auth.Refused(auth.Refusal{
-		Org: who.Org, User: who.UserName, TokenUID: who.TokenUID, How: who.How, Why: api.ErrorCodeRole,
-		What: c.route.Operation, Repo: repo, From: c.caller.From,
-	})
+	if repo == allowed {
+		return h.writes.admit(c)
+	}
+	c.repo = repo
 	return refusedRight(c, repo)
+}
+
+// noteRefusal passes on that somebody known was refused a right, or more than their
+// share.
+func (h *Handler) noteRefusal(c *call, err error) {
+	e, ours := api.AsError(err)
+	if !ours || e.Code != api.Permission && e.Code != api.RateLimit || c.who.Org == 0 {
+		return
+	}
+	h.auth.Refused(auth.Refusal{
+		Org: c.who.Org, User: c.who.UserName, TokenUID: c.who.TokenUID, How: c.who.How, Why: e.Details.ErrorCode,
+		What: c.route.Operation, Repo: c.repo, From: c.caller.From,
+	})
 }
 
 // expiresSoon is for how long before its end a token says so.

@@ -19,6 +19,7 @@ import (
 	"github.com/teammem/teammem/server/auth"
 	"github.com/teammem/teammem/server/events"
 	"github.com/teammem/teammem/server/ledger"
+	"github.com/teammem/teammem/server/organization"
 	"github.com/teammem/teammem/server/store"
 	"github.com/teammem/teammem/server/store/memory"
 )
@@ -57,7 +58,7 @@ func newBox(t *testing.T, change func(*Config), wrap func(store.Store) store.Sto
 	parts.Go(func() { hub.Run(listening) })
 	t.Cleanup(func() { stop(); parts.Wait() })
 	var err error
-	b.handler, err = New(log, ledger.New(log, b.db, time.Now, cfg.Limits, oneScanner(), hub.Publish), who, b.db, hub, cfg)
+	b.handler, err = New(log, ledger.New(log, b.db, time.Now, cfg.Limits, oneScanner(), hub.Publish), who, b.db, hub, organization.New(b.db, time.Now, who.Forget), cfg)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -97,6 +98,28 @@ func (b *box) token(org, user string, role api.Role) string {
 func exampleOf(route api.Route) (target, body string) {
 	target = route.Pattern + "?repo=acme/widgets"
 	switch route.Operation {
+	case "setMember":
+		target, body = route.Pattern+"?name=lee", `{"role":"viewer"}`
+	case "removeMember":
+		target = route.Pattern + "?name=lee"
+	case "setGroup":
+		target, body = route.Pattern+"?name=staff", `{"role":"viewer"}`
+	case "removeGroup":
+		target = route.Pattern + "?name=staff"
+	case "setGrant":
+		target, body = route.Pattern+"?kind=everyone&pattern=none/*", `{"role":"none"}`
+	case "removeGrant":
+		target = route.Pattern + "?kind=everyone&pattern=none/*"
+	case "createToken":
+		body = `{"label":"an example"}`
+	case "revokeToken":
+		target = route.Pattern + "?id=tok_example"
+	case "renameRepo":
+		target, body = route.Pattern+"?repo=acme/old", `{"to":"acme/new"}`
+	case "forgetRepoName":
+		target = route.Pattern + "?repo=acme/old"
+	case "changeOrganization":
+		body = `{"maxRepos":100}`
 	case "getEntry", "getDiff":
 		target += "&key=a.md"
 	case "putTeamMemory":

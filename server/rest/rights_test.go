@@ -16,13 +16,21 @@ import (
 func TestRights(t *testing.T) {
 	b := newBox(t, nil, nil)
 	b.put(map[api.Key]string{"a.md": "a"})
+	old := strings.Replace(repoPath, "widgets", "old", 1)
+	if w := b.do(http.MethodPut, old, b.member, `{"entries":{"a.md":"a"}}`); w.Code != http.StatusOK {
+		t.Fatalf("%d %s", w.Code, w.Body)
+	}
 	tokens := map[api.Role]string{"": "", "invalid": "tm_invalid"}
+	spare := map[api.Role]string{}
 	for _, role := range api.Roles {
 		tokens[role] = b.token("acme", "user of "+string(role), role)
+		made := b.do(http.MethodPost, api.PathTokens, tokens[role], `{}`)
+		spare[role] = decode[api.NewToken](t, made.Body).ID
 	}
 	for _, route := range api.Routes {
 		for role, token := range tokens {
 			target, body := exampleOf(route)
+			target = strings.Replace(target, "tok_example", spare[role], 1)
 			w := b.do(route.Method, target, token, body)
 			known := role != "" && role != "invalid"
 			switch {
@@ -60,10 +68,31 @@ func TestWhoMayWhat(t *testing.T) {
 		"acceptFinding": "maintainer admin",
 		"forgetFinding": "maintainer admin",
 		"whoAmI":        "viewer member maintainer admin",
-		"openAPI":       "everyone",
-		"wellKnown":     "everyone",
-		"health":        "everyone",
-		"ready":         "everyone",
+
+		"listMembers":        "admin",
+		"setMember":          "admin",
+		"removeMember":       "admin",
+		"listGroups":         "admin",
+		"setGroup":           "admin",
+		"removeGroup":        "admin",
+		"listGrants":         "admin",
+		"setGrant":           "admin",
+		"removeGrant":        "admin",
+		"listTokens":         "viewer member maintainer admin", // one's own
+		"createToken":        "viewer member maintainer admin", // one's own
+		"revokeToken":        "viewer member maintainer admin", // one's own
+		"listRepos":          "viewer member maintainer admin",
+		"renameRepo":         "admin",
+		"forgetRepoName":     "admin",
+		"getOrganization":    "viewer member maintainer admin",
+		"changeOrganization": "admin",
+		"findAudit":          "admin",
+		"exportAudit":        "admin",
+
+		"openAPI":   "everyone",
+		"wellKnown": "everyone",
+		"health":    "everyone",
+		"ready":     "everyone",
 	}
 	for _, route := range api.Routes {
 		var may []string

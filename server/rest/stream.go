@@ -35,6 +35,9 @@ func (h *Handler) liveEvents(c *call) error {
 	if err != nil {
 		return err
 	}
+	for i, repo := range repos {
+		repos[i] = c.who.Resolve(repo)
+	}
 	ctx := c.r.Context()
 	epoch, err := h.db.Epoch(ctx)
 	if err != nil {
