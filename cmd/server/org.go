@@ -17,11 +17,11 @@ import (
 func (p *program) orgCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "org",
-		Short: "Make and list organizations",
+		Short: "Make, list and change organizations",
 		Args:  noArgs,
 		RunE:  needsCommand,
 	}
-	cmd.AddCommand(p.orgCreateCommand(), p.orgListCommand())
+	cmd.AddCommand(p.orgCreateCommand(), p.orgListCommand(), p.orgSetCommand())
 	return cmd
 }
 
@@ -30,11 +30,18 @@ type orgResult struct {
 	ID         string    `json:"id"`
 	Name       string    `json:"name"`
 	MaxEntries int       `json:"maxEntries"` // 0: the server's default
+	MaxRepos   int       `json:"maxRepos"`   // 0: any number, as for the others
+	MaxBytes   int64     `json:"maxBytes"`
+	Writes     int       `json:"writesPerMinute"`
+	AuditDays  int       `json:"auditDays"`
 	Created    *api.Time `json:"created"`
 }
 
 func orgResultOf(o store.Organization) orgResult {
-	return orgResult{ID: o.UID, Name: o.Name, MaxEntries: o.MaxEntries, Created: wireTime(o.Created)}
+	return orgResult{
+		ID: o.UID, Name: o.Name, MaxEntries: o.MaxEntries, MaxRepos: o.MaxRepos, MaxBytes: o.MaxBytes, Writes: o.WritesPerMinute,
+		AuditDays: o.AuditDays, Created: wireTime(o.Created),
+	}
 }
 
 func (p *program) orgCreateCommand() *cobra.Command {

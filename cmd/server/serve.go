@@ -39,7 +39,7 @@ Exit status: 0 done, 1 failed, 2 usage.`,
 	cmd.SetOut(p.out)
 	cmd.SetErr(p.err)
 	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return &usageError{err} })
-	cmd.AddCommand(p.tokenCommand(), p.orgCommand(), p.policyCommand(), p.migrateCommand(), p.versionCommand())
+	cmd.AddCommand(p.tokenCommand(), p.orgCommand(), p.memberCommand(), p.auditCommand(), p.policyCommand(), p.migrateCommand(), p.versionCommand())
 	return cmd
 }
 
@@ -58,7 +58,11 @@ func (p *program) serve(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	s, err := server.New(ctx, log, p.settings.server(), p.now)
+	cfg := p.settings.server()
+	if cfg.HTTP.TrustedProxies, err = p.settings.trustedProxies(); err != nil {
+		return errors.Join(err, lines.Close())
+	}
+	s, err := server.New(ctx, log, cfg, p.now)
 	if err != nil {
 		return errors.Join(err, lines.Close())
 	}

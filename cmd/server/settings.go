@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"fmt"
 	"io"
+	"net/netip"
 	"os"
 	"slices"
 	"strings"
@@ -12,6 +13,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/teammem/teammem/server"
+	"github.com/teammem/teammem/server/auth"
 )
 
 // settings are what a server is told by flag, else by environment, else by file.
@@ -23,13 +25,15 @@ type settings struct {
 	tlsCert   string
 	tlsKey    string
 	insecure  bool
+	proxies   []string
+	failures  int
 	logFormat string
 	logLevel  string
 }
 
 // settingNames are the flags that the environment and the file may give as well:
 // tls-cert is TEAMMEM_TLS_CERT and the file's line "tls-cert: …".
-var settingNames = []string{"listen", "database", "data", "tls-cert", "tls-key", "insecure-http", "log-format", "log-level"}
+var settingNames = []string{"listen", "database", "data", "tls-cert", "tls-key", "insecure-http", "trusted-proxy", "failed-sign-ins", "log-format", "log-level"}
 
 // databaseFlags are the settings that every command needs.
 func (s *settings) databaseFlags(f *pflag.FlagSet) {
@@ -44,6 +48,8 @@ func (s *settings) serveFlags(f *pflag.FlagSet) {
 	f.StringVar(&s.tlsCert, "tls-cert", "", "certificate in PEM; read again when it changes")
 	f.StringVar(&s.tlsKey, "tls-key", "", "its key in PEM")
 	f.BoolVar(&s.insecure, "insecure-http", false, "serve plain http off loopback all the same")
+	f.StringSliceVar(&s.proxies, "trusted-proxy", nil, "networks such as 10.0.0.0/8 whose X-Forwarded-For and Forwarded are believed")
+	f.IntVar(&s.failures, "failed-sign-ins", auth.DefaultFailures, "a minute from one address or of one account before it has to wait; -1 any number")
 	f.StringVar(&s.logFormat, "log-format", "text", "text or json")
 	f.StringVar(&s.logLevel, "log-level", "info", "debug, info, warn or error")
 }
@@ -92,6 +98,23 @@ func (s *settings) load(cmd *cobra.Command, getenv func(string) string) error {
 	return nil
 }
 
+// trustedProxies reads the networks that are believed; a single address is one too.
+func (s *settings) trustedProxies() ([]netip.Prefix, error) {
+	var all []netip.Prefix
+	for _, text := range s.proxies {
+		prefix, err := netip.ParsePrefix(strings.TrimSpace(text))
+		if err != nil {
+			addr, single := netip.ParseAddr(strings.TrimSpace(text))
+			if single != nil {
+				return nil, usagef("--trusted-proxy %q: want a network such as 10.0.0.0/8, or an address", text)
+			}
+			prefix = netip.PrefixFrom(addr, addr.BitLen())
+		}
+		all = append(all, prefix.Masked())
+	}
+	return all, nil
+}
+
 // parseFile reads lines of "name: value". A line that begins with # is a comment,
 // and a value may stand in double quotes.
 func parseFile(r io.Reader) (map[string]string, error) {
@@ -129,5 +152,6 @@ func (s *settings) server() server.Config {
 	cfg.TLSCert, cfg.TLSKey = s.tlsCert, s.tlsKey
 	cfg.InsecureHTTP = s.insecure
 	cfg.HTTP.Version = server.Version()
+	cfg.Auth.Failures = s.failures
 	return cfg
 }

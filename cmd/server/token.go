@@ -13,6 +13,7 @@ import (
 	"github.com/teammem/teammem/api"
 	"github.com/teammem/teammem/server"
 	"github.com/teammem/teammem/server/auth"
+	"github.com/teammem/teammem/server/organization"
 	"github.com/teammem/teammem/server/store"
 )
 
@@ -38,6 +39,9 @@ type tokenResult struct {
 	Organization string    `json:"organization"`
 	User         string    `json:"user"`
 	Role         api.Role  `json:"role"`
+	Label        string    `json:"label"`
+	Scope        string    `json:"scope"` // read, write, all
+	Repos        []string  `json:"repos"` // patterns; empty: all
 	Prefix       string    `json:"prefix"`
 	Created      *api.Time `json:"created"`
 	Expires      *api.Time `json:"expires"`  // null: never
@@ -47,7 +51,17 @@ type tokenResult struct {
 }
 
 func resultOf(org string, t store.Token) tokenResult {
+	scope, repos := string(t.Scope), t.Repos.List()
+	if scope == "" {
+		scope = "all"
+	}
+	if repos == nil {
+		repos = []string{}
+	}
 	return tokenResult{
+		Label:        t.Label,
+		Scope:        scope,
+		Repos:        repos,
 		ID:           t.UID,
 		Organization: org,
 		User:         t.UserName,
@@ -61,40 +75,57 @@ func resultOf(org string, t store.Token) tokenResult {
 }
 
 func (p *program) tokenCreateCommand() *cobra.Command {
-	var org, user, role, expires string
+	var ask tokenFlags
 	cmd := &cobra.Command{
 		Use:   "create --user NAME",
 		Short: "Make a token and print it, alone, on standard output; it is shown once",
 		Example: `  server token create --user dana
-  server token create --org acme --user ci --role viewer --expires never`,
+  server token create --org acme --user ci --role viewer --scope read --repos 'acme/*' --expires never`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return p.tokenCreate(cmd.Context(), org, user, role, expires)
+			ask.raise = cmd.Flags().Changed("role")
+			return p.tokenCreate(cmd.Context(), ask)
 		},
 	}
-	cmd.Flags().StringVar(&org, "org", "", "organization (default the only one)")
-	cmd.Flags().StringVar(&user, "user", "", "whom the token speaks for")
-	cmd.Flags().StringVar(&role, "role", string(api.Member), "viewer, member, maintainer or admin")
-	cmd.Flags().StringVar(&expires, "expires", "90d", "90d, 12h, never, or a time such as 2027-03-01T00:00:00Z")
+	cmd.Flags().StringVar(&ask.org, "org", "", "organization (default the only one)")
+	cmd.Flags().StringVar(&ask.user, "user", "", "whom the token speaks for; made a member where they are none")
+	cmd.Flags().StringVar(&ask.role, "role", string(api.Member), "viewer, member, maintainer or admin; a user of a lower role is raised to it")
+	cmd.Flags().StringVar(&ask.expires, "expires", "90d", "90d, 12h, never, or a time such as 2027-03-01T00:00:00Z")
+	cmd.Flags().StringVar(&ask.scope, "scope", "all", "read, write, or all that the role holds")
+	cmd.Flags().StringSliceVar(&ask.repos, "repos", nil, "patterns of the repos it is for (default all)")
+	cmd.Flags().StringVar(&ask.label, "label", "", "what it is for")
+	cmd.Flags().BoolVar(&ask.service, "service", false, "a new user is a machine, not a person")
 	return p.jsonFlag(cmd)
 }
 
-func (p *program) tokenCreate(ctx context.Context, orgName, user, roleName, expires string) error {
-	if err := auth.CheckName("user's name, --user", user); err != nil {
+// tokenFlags are what token create is told.
+type tokenFlags struct {
+	org, user, role, expires, scope, label string
+	repos                                  []string
+	service, raise                         bool
+}
+
+func (p *program) tokenCreate(ctx context.Context, f tokenFlags) error {
+	if err := auth.CheckName("user's name, --user", f.user); err != nil {
 		return &usageError{err}
 	}
-	role, err := api.ParseRole(roleName)
+	role, err := api.ParseRole(f.role)
 	if err != nil {
 		return usagef("--role: %w", err)
 	}
-	now := p.now()
-	until, err := parseExpiry(expires, now)
+	scope, err := api.ParseScope(f.scope)
+	if err != nil {
+		return usagef("--scope: %w", err)
+	}
+	until, err := parseExpiry(f.expires, p.now())
 	if err != nil {
 		return &usageError{err}
 	}
-	return p.withOrganization(ctx, orgName, func(s store.Store, org store.Organization) error {
-		secret, token := auth.NewToken(org.ID, user, role, now, until)
-		created, err := s.CreateToken(ctx, token)
+	user := f.user
+	return p.withOrganization(ctx, f.org, func(s store.Store, org store.Organization) error {
+		secret, created, err := p.rules(s).CreateToken(ctx, organization.Operator(org.ID), organization.TokenAsk{
+			User: f.user, Role: role, Label: f.label, Scope: scope, Repos: f.repos, Expires: until, Join: true, Raise: f.raise, Service: f.service,
+		})
 		if err != nil {
 			return fmt.Errorf("create the token: %w", err)
 		}
@@ -201,7 +232,7 @@ func (p *program) tokenRevokeCommand() *cobra.Command {
 func (p *program) tokenRevoke(ctx context.Context, orgName string, ids []string) error {
 	return p.withOrganization(ctx, orgName, func(s store.Store, org store.Organization) error {
 		for _, id := range ids {
-			err := s.RevokeToken(ctx, org.ID, id, p.now())
+			err := p.rules(s).RevokeToken(ctx, organization.Operator(org.ID), id, "")
 			if errors.Is(err, store.ErrNotFound) {
 				return server.WithHint(fmt.Errorf("organization %s has no token %s", org.Name, id), "server token list shows the ids")
 			}

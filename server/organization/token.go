@@ -25,9 +25,9 @@ type TokenAsk struct {
 	Scope   api.Scope
 	Repos   []string  // patterns; none: all repos
 	Expires time.Time // zero: never
-	// Raise makes the user a member, or one of a higher role, where the token needs
-	// it. Only an operator asks for that.
-	Raise bool
+	// Join makes the user a member of the role where they are none, and Raise one of
+	// a higher role where the token needs it. Only an operator asks for that.
+	Join, Raise bool
 	// Most is a cap on the role, of whoever asks; empty: none.
 	Most    api.Role
 	Service bool // of a new member
@@ -51,10 +51,14 @@ func (r *Rules) CreateToken(ctx context.Context, by By, ask TokenAsk) (secret st
 		change := &store.OrgChange{}
 		member := state.Member(ask.User)
 		if member == nil || !member.Removed.IsZero() {
-			if !ask.Raise {
+			if !ask.Join {
 				return nil, audit.Deed{}, refuse(api.NotFound, api.ErrorCodeUnknown, "there is no member %q: add the member first", ask.User)
 			}
-			member = &store.Member{Name: ask.User, Created: now, Service: ask.Service}
+			known := member
+			member = &store.Member{Name: ask.User, Created: now, Service: ask.Service, Role: ask.Role}
+			if known != nil {
+				member.User, member.Created = known.User, known.Created
+			}
 			change.Members = []store.Member{*member}
 		}
 		role := ask.Role
