@@ -33,7 +33,7 @@ func newDesk(t *testing.T) *desk {
 	d := &desk{t: t, store: memory.New(), now: time.Date(2026, 11, 30, 12, 0, 0, 0, time.UTC)}
 	clock := func() time.Time { return d.now }
 	d.rules = New(d.store, clock, nil)
-	d.ledger = ledger.New(slog.New(slog.DiscardHandler), d.store, clock, api.DefaultLimits, nil)
+	d.ledger = ledger.New(slog.New(slog.DiscardHandler), d.store, clock, api.DefaultLimits, nil, nil)
 	var err error
 	if d.org, err = d.store.CreateOrganization(t.Context(), auth.NewOrganization("acme", d.now)); err != nil {
 		t.Fatal(err)
