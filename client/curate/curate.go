@@ -38,6 +38,7 @@ type Library struct {
 	// TeamPrefix is what the keys of team memory begin with, "" where all of it is of
 	// one scope.
 	TeamPrefix string
+	Only       memory.Scope // the scope of all of it, where TeamPrefix is ""
 }
 
 // Refused says why something that was asked for is not done, and what to do instead.
@@ -71,6 +72,14 @@ func (l Library) isTeam(key api.Key) bool {
 	return l.TeamPrefix != "" && strings.HasPrefix(string(key), l.TeamPrefix)
 }
 
+// ScopeOf is who shares the file at a key.
+func (l Library) ScopeOf(key api.Key) memory.Scope {
+	if l.isTeam(key) || l.Only == memory.Team {
+		return memory.Team
+	}
+	return memory.Private
+}
+
 // root is the folder of a key's scope, for its main index.
 func (l Library) root(key api.Key) string {
 	if l.isTeam(key) {
@@ -79,9 +88,9 @@ func (l Library) root(key api.Key) string {
 	return "."
 }
 
-// indexFor is the index that a memory belongs into: that of its folder where there is
+// IndexFor is the index that a memory belongs into: that of its folder where there is
 // one, else that of its scope.
-func (l Library) indexFor(key api.Key) api.Key {
+func (l Library) IndexFor(key api.Key) api.Key {
 	for folder := path.Dir(string(key)); folder != l.root(key) && folder != "."; folder = path.Dir(folder) {
 		if at := api.Key(path.Join(folder, string(api.IndexKey))); slices.Contains(l.List.Indexes, at) {
 			return at
@@ -121,8 +130,8 @@ func (l Library) free(key api.Key) error {
 	return nil
 }
 
-// relative is a link's target from a folder to a key.
-func relative(folder string, key api.Key) string {
+// Relative is a link's target from a folder to a key.
+func Relative(folder string, key api.Key) string {
 	var up []string
 	for folder != "." && !strings.HasPrefix(string(key), folder+"/") {
 		up, folder = append(up, ".."), path.Dir(folder)

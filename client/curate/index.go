@@ -11,21 +11,23 @@ import (
 // AddLine puts a line into an index, behind its last entry, or at its end where it has
 // none. The line takes the ending that the others have.
 func AddLine(index []byte, line string) []byte {
-	at := len(index)
+	at, text := Insertion(index, line)
+	return slices.Concat(index[:at], []byte(text), index[at:])
+}
+
+// Insertion is where [AddLine] puts a line, and what exactly it puts there.
+func Insertion(index []byte, line string) (at int, text string) {
+	at = len(index)
 	if last := lastEntry(index); last >= 0 {
-		at = last
-		if n := bytes.IndexByte(index[at:], '\n'); n >= 0 {
-			at += n + 1
-		} else {
-			at = len(index)
+		if n := bytes.IndexByte(index[last:], '\n'); n >= 0 {
+			at = last + n + 1
 		}
 	}
 	end := ending(index)
 	if at > 0 && index[at-1] != '\n' {
-		// The last line has no end, and goes on having none as the last but one.
-		return slices.Concat(index, []byte(end+line+end))
+		return at, end + line + end // the last line has no end
 	}
-	return slices.Concat(index[:at], []byte(line+end), index[at:])
+	return at, line + end
 }
 
 // lastEntry is the offset of the last entry; -1 without any.

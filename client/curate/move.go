@@ -73,7 +73,7 @@ func (f follower) edits(key api.Key, text []byte) []edit {
 	var edits []edit
 	for _, link := range memory.Links(text) {
 		if link.Path(folder) == string(f.from) {
-			edits = append(edits, retarget(link, relative(folder, f.to)))
+			edits = append(edits, retarget(link, Relative(folder, f.to)))
 		}
 	}
 	return append(edits, f.wiki(key, text)...)
@@ -126,9 +126,9 @@ func (f follower) own(text []byte) []byte {
 		at := link.Path(was)
 		switch {
 		case at == string(f.from):
-			edits = append(edits, retarget(link, relative(is, f.to)))
+			edits = append(edits, retarget(link, Relative(is, f.to)))
 		case at != "" && was != is:
-			edits = append(edits, retarget(link, relative(is, api.Key(at))))
+			edits = append(edits, retarget(link, Relative(is, api.Key(at))))
 		}
 	}
 	return apply(text, append(edits, f.wiki(f.from, text)...))

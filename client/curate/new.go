@@ -57,9 +57,9 @@ func (l Library) New(d Draft) ([]Change, error) {
 
 // entryFor is the index that a memory belongs into, as it stands, and the line for it.
 func (l Library) entryFor(key api.Key, title, hook string) (Change, string, error) {
-	at := l.indexFor(key)
+	at := l.IndexFor(key)
 	before, err := l.text(at)
-	return Change{Key: at, Before: before}, Line(title, relative(path.Dir(string(at)), key), hook), err
+	return Change{Key: at, Before: before}, Line(title, Relative(path.Dir(string(at)), key), hook), err
 }
 
 func (d Draft) write() string {

@@ -72,7 +72,7 @@ func (l Library) carryLine(m memory.Memory, to api.Key, changes []Change) ([]Cha
 	if err != nil {
 		return nil, err
 	}
-	if i := indexOf(changes, l.indexFor(m.Key)); i >= 0 {
+	if i := indexOf(changes, l.IndexFor(m.Key)); i >= 0 {
 		line = takeEntry(&changes[i], to, team.Key, line)
 	}
 	if i := indexOf(changes, team.Key); i >= 0 {
@@ -97,7 +97,7 @@ func takeEntry(c *Change, to, index api.Key, line string) string {
 		}
 		_, c.After = takeLine(c.After, link.Offset)
 		if !link.Bare {
-			line = Line(link.Title, relative(path.Dir(string(index)), to), link.Hook)
+			line = Line(link.Title, Relative(path.Dir(string(index)), to), link.Hook)
 		}
 		break
 	}

@@ -21,6 +21,7 @@ type app struct {
 	told                  bool           // the error is in the JSON report already
 
 	json, quiet, yes bool
+	passing          bool // the command can do without a place for state
 }
 
 func (a *app) rootCommand() *cobra.Command {

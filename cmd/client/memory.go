@@ -35,7 +35,7 @@ begin with team/. Nothing private leaves unless it is promoted.
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	cmd.AddCommand(
-		a.memoryListCommand(), a.memoryShowCommand(), a.memorySearchCommand(), a.memoryStatsCommand(), a.memoryClassifyCommand(),
+		a.memoryListCommand(), a.memoryShowCommand(), a.memorySearchCommand(), a.memoryStatsCommand(), a.memoryLintCommand(), a.memoryClassifyCommand(),
 		a.memoryNewCommand(), a.memoryEditCommand(), a.memoryMvCommand(), a.memoryPromoteCommand(), a.memoryLogCommand(),
 	)
 	return cmd
@@ -118,6 +118,9 @@ func (m *memories) scan() {
 	for _, r := range m.rooms {
 		if r.prefix != "" {
 			m.TeamPrefix = r.prefix
+		}
+		if len(m.rooms) == 1 {
+			m.Only = r.scope
 		}
 		source := memory.Source{Scope: r.scope, Prefix: r.prefix}
 		if r.scope == memory.Private {

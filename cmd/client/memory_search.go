@@ -10,6 +10,7 @@ import (
 
 	"github.com/teammem/teammem/api"
 	"github.com/teammem/teammem/client/memory"
+	"github.com/teammem/teammem/client/recall"
 	"github.com/teammem/teammem/client/tui"
 )
 
@@ -22,12 +23,12 @@ type hit struct {
 }
 
 func (a *app) memorySearchCommand() *cobra.Command {
-	var exact bool
+	var exact, ranked bool
 	cmd := &cobra.Command{
 		Use:   "search TEXT...",
 		Short: "Search the memories and indexes for a text",
 		Long: `Search shows every line that holds the text, whatever its case; with --case as it is
-written. What matters for a question is client recall.
+written. --ranked finds the memories that matter for a question, as client recall does.
 
 ` + exitHelp,
 		Example: `  client memory search staging database
@@ -38,10 +39,17 @@ written. What matters for a question is client recall.
 			}
 			return nil
 		},
-		RunE: func(_ *cobra.Command, args []string) error {
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if ranked && exact {
+				return usagef("--ranked and --case exclude each other")
+			}
+			if ranked {
+				return a.recall(cmd, recall.Query{Text: strings.Join(args, " ")})
+			}
 			return a.memorySearch(strings.Join(args, " "), exact)
 		},
 	}
+	cmd.Flags().BoolVar(&ranked, "ranked", false, "the memories that matter most, best first")
 	cmd.Flags().BoolVar(&exact, "case", false, "the case counts")
 	return cmd
 }

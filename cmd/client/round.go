@@ -115,6 +115,9 @@ func (a *app) oneRound(ctx context.Context, args []string, change func(*client.C
 		var standErr error
 		stands, code, standErr = standingOf(session.Agreed(), session.Store())
 		err = errors.Join(err, standErr, session.Close())
+		a.dropState(t, session.Store())
+	} else {
+		a.dropState(t, nil)
 	}
 	if len(report.Failed) > 0 {
 		code = worst(code, exitFailed)

@@ -21,12 +21,21 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){
-		"client": func() {
+	program := func(env func() config.Env) func() {
+		return func() {
 			ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 			defer stop()
-			os.Exit(int(run(ctx, os.Args[1:], config.OSEnv(), os.Stdin, os.Stdout, os.Stderr)))
-		},
+			os.Exit(int(run(ctx, os.Args[1:], env(), os.Stdin, os.Stdout, os.Stderr)))
+		}
+	}
+	testscript.Main(m, map[string]func(){
+		"client": program(config.OSEnv),
+		// A client whose user the system does not know, as in a container.
+		"homeless": program(func() config.Env {
+			env := config.OSEnv()
+			env.Home = ""
+			return env
+		}),
 	})
 }
 
@@ -54,6 +63,7 @@ func TestScripts(t *testing.T) {
 			env.Setenv("TLS_CA", secure.CAFile)
 			env.Setenv("HOME", filepath.Join(env.WorkDir, "home"))
 			env.Setenv("TZ", "UTC")
+			env.Setenv("HOMELESS", filepath.Join(binDir(env), "homeless"))
 			return os.Mkdir(filepath.Join(env.WorkDir, "home"), 0o755)
 		},
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
@@ -67,6 +77,13 @@ func TestScripts(t *testing.T) {
 			"revoke":       func(ts *testscript.TestScript, _ bool, args []string) { revoke(ts, box, args[0]) },
 		},
 	})
+}
+
+// binDir is where the programs of the scripts lie, for those that run them without a
+// PATH.
+func binDir(env *testscript.Env) string {
+	first, _, _ := strings.Cut(env.Getenv("PATH"), string(filepath.ListSeparator))
+	return first
 }
 
 // checkStatus runs a command and checks its exit status: status 4 client sync …

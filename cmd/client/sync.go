@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"os"
 	"sync"
 	"time"
 
@@ -16,6 +17,7 @@ import (
 	"github.com/teammem/teammem/client"
 	"github.com/teammem/teammem/client/config"
 	"github.com/teammem/teammem/client/project"
+	"github.com/teammem/teammem/client/state"
 	"github.com/teammem/teammem/client/syncer"
 	"github.com/teammem/teammem/client/tui"
 )
@@ -59,13 +61,15 @@ func (a *app) pullCommand() *cobra.Command {
 		Use:     "pull [DIR]",
 		Short:   "Take over what the team has, once",
 		GroupID: groupSync,
-		Long: `Pull brings the directory up to date and sends nothing.
+		Long: `Pull brings the directory up to date and sends nothing. In CI and containers it needs
+TEAMMEM_SERVER and TEAMMEM_TOKEN, --dir and --repo, and no home directory.
 
 ` + exitHelp,
 		Example: `  client pull
-  client pull --dry-run`,
+  client pull --once --dir .memory --repo acme/widgets`,
 		Args: oneDirectory,
 		RunE: func(cmd *cobra.Command, args []string) error {
+			a.passing = true
 			return a.oneRound(cmd.Context(), args, func(cfg *client.Config) { cfg.NoPush, cfg.DryRun = true, dryRun })
 		},
 	}
@@ -102,6 +106,7 @@ func (a *app) open(ctx context.Context, args []string, change func(*client.Confi
 	if err != nil {
 		return nil, nil, err
 	}
+	t.passing = a.passing
 	cfg, err := t.clientConfig()
 	if err != nil {
 		return t, nil, err
@@ -116,7 +121,7 @@ func (a *app) open(ctx context.Context, args []string, change func(*client.Confi
 	if err != nil {
 		return t, nil, err
 	}
-	if !cfg.DryRun {
+	if !cfg.DryRun && t.passingState == "" {
 		if err := registry.Enrol(t.enrolment()); err != nil {
 			return t, nil, errors.Join(err, session.Close())
 		}
@@ -165,6 +170,23 @@ func (a *app) mayJoin(t *target, registry *project.Registry) error {
 		err:  fmt.Errorf("%s is synced for another checkout on this machine: %s", t.repo, others[0].TeamDir),
 		hint: fmt.Sprintf("to let this checkout join: client sync --repo %s", t.repo),
 	}
+}
+
+// dropState removes the state of a command that passes through, unless it is the last
+// home of a text that somebody wrote.
+func (a *app) dropState(t *target, store *state.Store) {
+	if t == nil || t.passingState == "" {
+		return
+	}
+	if store != nil {
+		kept, err := store.Kept()
+		trashed, trashErr := store.Trashes()
+		if err != nil || trashErr != nil || len(kept)+len(trashed) > 0 {
+			a.term.Warn("what is kept lies in "+t.passingState, "TEAMMEM_STATE_DIR="+t.passingState+" client conflicts")
+			return
+		}
+	}
+	_ = os.RemoveAll(t.passingState)
 }
 
 // logger is for what an operator can act on; a person is told by events.

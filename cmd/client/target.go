@@ -28,6 +28,11 @@ type target struct {
 	server   string // base address
 	origin   string
 	named    bool // the repo was named by a flag, the environment or the file
+
+	// passing says that the command can do without a place for state: it makes one
+	// for itself then, passingState, see [app.dropState].
+	passing      bool
+	passingState string
 }
 
 // target finds out what the command works on. Nothing is asked of the server and
@@ -189,6 +194,10 @@ func (t *target) clientConfig() (client.Config, error) {
 		return client.Config{}, err
 	}
 	stateDir, err := t.stateDir()
+	if errors.Is(err, config.ErrNoPlace) && t.passing {
+		stateDir, err = os.MkdirTemp("", "teammem-state-")
+		t.passingState = stateDir
+	}
 	if err != nil {
 		return client.Config{}, err
 	}

@@ -1,0 +1,184 @@
+// Package lint says what is wrong with a directory of memories, by rule, place and
+// cure: front matter that is read otherwise than it was meant, links that lead nowhere,
+// an index that an agent is not told whole, twins, private things in the team's part,
+// and claims that the checkout does not bear out.
+//
+// It is pure: texts, the time and a [Checkout] to ask come in, findings go out. A finding
+// that can be mended with certainty carries the edits for it, by offset; nothing is ever
+// mended by writing a file anew. Its rules are tripwires for people who look after a
+// directory, and a finding may be wrong: that is why each shows its place.
+//
+// It holds the one door to a YAML library, which is a second opinion and never the
+// reader. The command client memory lint calls it.
+package lint
+
+import (
+	"bytes"
+	"cmp"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/teammem/teammem/api"
+	"github.com/teammem/teammem/api/scan"
+	"github.com/teammem/teammem/client/curate"
+	"github.com/teammem/teammem/client/memory"
+)
+
+// Severity says whether a finding fails a run.
+type Severity string
+
+// The severities.
+const (
+	Error   Severity = "error"   // an agent misses or misreads something
+	Warning Severity = "warning" // it is likely wrong, or will be
+	Note    Severity = "note"    // worth a look; does not fail
+)
+
+// Finding is one thing found.
+type Finding struct {
+	Rule     string   `json:"rule"`
+	Severity Severity `json:"severity"`
+	Key      api.Key  `json:"key"`
+	Line     int      `json:"line"` // from 1; 0: the file as a whole
+	Message  string   `json:"message"`
+	Cure     string   `json:"cure"`
+	Fixable  bool     `json:"fixable"`
+
+	edits []edit
+}
+
+// edit replaces a piece of the file that a finding stands in, or of another.
+type edit struct {
+	key            api.Key
+	offset, length int
+	text           string
+}
+
+// Input is what is looked at.
+type Input struct {
+	Library curate.Library
+	Now     time.Time
+	// Scan finds what belongs to one machine or person.
+	Scan func(key api.Key, text []byte) ([]scan.Finding, error)
+	// Checkout holds claims against the project; nil where there is none.
+	Checkout Checkout
+}
+
+// file is one text that is looked at.
+type file struct {
+	memory.Memory
+	index bool
+	text  []byte
+	prose []byte
+}
+
+// linter is one run.
+type linter struct {
+	Input
+	files    []*file
+	names    memory.Names
+	findings []Finding
+}
+
+// Run looks at everything. The findings are in the order of files and lines. An error
+// means that a file could not be read or the checkout not be asked.
+func Run(in Input) ([]Finding, error) {
+	l := &linter{Input: in, names: memory.NewNames(in.Library.List.Memories)}
+	if err := l.read(); err != nil {
+		return nil, err
+	}
+	for _, f := range l.files {
+		if f.index {
+			l.indexFile(f)
+		} else {
+			l.topic(f)
+		}
+		l.links(f)
+		if err := l.scope(f); err != nil {
+			return nil, err
+		}
+	}
+	l.orphans()
+	l.twins()
+	if err := l.claims(); err != nil {
+		return nil, err
+	}
+	slices.SortStableFunc(l.findings, func(a, b Finding) int {
+		return cmp.Or(cmp.Compare(a.Key, b.Key), cmp.Compare(a.Line, b.Line), cmp.Compare(a.Rule, b.Rule))
+	})
+	return l.findings, nil
+}
+
+func (l *linter) read() error {
+	add := func(m memory.Memory, index bool) error {
+		text, err := l.Library.Read(m.Key)
+		if err != nil {
+			return fmt.Errorf("lint: %w", err)
+		}
+		l.files = append(l.files, &file{m, index, text, memory.Prose(text)})
+		return nil
+	}
+	for _, m := range l.Library.List.Memories {
+		if err := add(m, false); err != nil {
+			return err
+		}
+	}
+	for _, key := range l.Library.List.Indexes {
+		if err := add(memory.Memory{Key: key, Scope: l.Library.ScopeOf(key)}, true); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// find notes a finding. Edits make it fixable.
+func (l *linter) find(f *file, rule string, severity Severity, line int, message, cure string, edits ...edit) {
+	for i := range edits {
+		if edits[i].key == "" {
+			edits[i].key = f.Key
+		}
+	}
+	l.findings = append(l.findings, Finding{rule, severity, f.Key, line, message, cure, len(edits) > 0, edits})
+}
+
+// lineOf is the line that an offset lies in.
+func (f *file) lineOf(offset int) int { return 1 + bytes.Count(f.text[:offset], []byte("\n")) }
+
+// Fails reports whether a finding fails a run.
+func (f Finding) Fails() bool { return f.Severity != Note }
+
+// Fix works out what mending everything that is certain comes to.
+func Fix(library curate.Library, findings []Finding) ([]curate.Change, error) {
+	edits := map[api.Key][]edit{}
+	for _, f := range findings {
+		for _, e := range f.edits {
+			edits[e.key] = append(edits[e.key], e)
+		}
+	}
+	var changes []curate.Change
+	for _, key := range api.SortedKeys(edits) {
+		before, err := library.Read(key)
+		if err != nil {
+			return nil, fmt.Errorf("fix: %w", err)
+		}
+		changes = append(changes, curate.Change{Key: key, Before: before, After: mend(before, edits[key])})
+	}
+	return changes, nil
+}
+
+// mend carries out edits in the order of their places. Of two that overlap the first
+// stands; the other is found again by the next run.
+func mend(text []byte, edits []edit) []byte {
+	slices.SortStableFunc(edits, func(a, b edit) int { return cmp.Compare(a.offset, b.offset) })
+	var out []byte
+	at := 0
+	for _, e := range edits {
+		if e.offset < at {
+			continue
+		}
+		out = append(append(out, text[at:e.offset]...), e.text...)
+		at = e.offset + e.length
+	}
+	return append(out, text[at:]...)
+}
