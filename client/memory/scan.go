@@ -7,8 +7,10 @@ import (
 	"io"
 	"io/fs"
 	"path"
+	"runtime"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/teammem/teammem/api"
@@ -76,17 +78,41 @@ func Scan(most int, sources ...Source) List {
 	if most > 0 && len(found) > most {
 		found = found[:most]
 	}
-	list.Memories = make([]Memory, 0, len(found))
-	buffer := make([]byte, 4096)
-	for _, c := range found {
-		m, err := c.read(&buffer)
-		if err != nil {
-			list.miss(c.key(), err)
+	list.read(found)
+	return list
+}
+
+// sideBySide is from how many files on heads are read by several goroutines: nearly all
+// the time goes into system calls.
+const sideBySide = 64
+
+// read reads the heads of the files that are listed. The file systems must bear being
+// read by several goroutines at once, as all that lead to a disk do.
+func (l *List) read(found []candidate) {
+	memories, errs := make([]Memory, len(found)), make([]error, len(found))
+	part := func(from, to int) {
+		buffer := make([]byte, 4096)
+		for i := from; i < to; i++ {
+			memories[i], errs[i] = found[i].read(&buffer)
+		}
+	}
+	if workers := runtime.GOMAXPROCS(0); workers > 1 && len(found) >= sideBySide {
+		var all sync.WaitGroup
+		for w := range workers {
+			all.Go(func() { part(w*len(found)/workers, (w+1)*len(found)/workers) })
+		}
+		all.Wait()
+	} else {
+		part(0, len(found))
+	}
+	l.Memories = memories[:0]
+	for i, m := range memories {
+		if errs[i] != nil {
+			l.miss(found[i].key(), errs[i])
 			continue
 		}
-		list.Memories = append(list.Memories, m)
+		l.Memories = append(l.Memories, m)
 	}
-	return list
 }
 
 func (l *List) miss(key api.Key, err error) { l.Missed = append(l.Missed, Missed{key, err}) }
