@@ -45,7 +45,10 @@ type Options struct {
 	Token      func() string
 	CAFile     string // PEM certificates to trust instead of the system's
 	ClientName string // see [api.HeaderClient]
-	UserAgent  string
+	// Organization is named with every request, for people who are in several; empty
+	// names none.
+	Organization string
+	UserAgent    string
 	// Tries is how often one call is tried in all; 0 means 4, the stock
 	// client's one try and three retries.
 	Tries int
@@ -264,6 +267,9 @@ func (c *Client) newRequest(ctx context.Context, r request) (*http.Request, erro
 	}
 	if c.opts.ClientName != "" {
 		req.Header.Set(api.HeaderClient, c.opts.ClientName)
+	}
+	if c.opts.Organization != "" && !r.anonymous {
+		req.Header.Set(api.HeaderOrganization, c.opts.Organization)
 	}
 	if token := c.opts.Token(); token != "" && !r.anonymous {
 		req.Header.Set("Authorization", "Bearer "+token)

@@ -46,10 +46,13 @@ agreement. It stands beside the agent and needs nothing of it.`,
 	f := root.PersistentFlags()
 	f.String(string(config.Dir), "", "memory directory (default: the team directory of this project)")
 	f.String(string(config.Server), "", "address of the server")
+	f.String(string(config.Org), "", "organization, for people who are in several")
 	f.String(string(config.Repo), "", "owner/repo (default: from the git remote)")
 	f.String(string(config.TokenFile), "", "file whose first line is the token")
 	f.String(string(config.CA), "", "file of certificates to trust, PEM")
 	f.Bool(string(config.Insecure), false, "speak plain http to another machine")
+	// Few are in several organizations, and every help has to fit on a screen.
+	_ = f.MarkHidden(string(config.Org))
 	f.BoolVar(&a.json, "json", false, "print JSON for programs")
 	f.BoolVar(&a.quiet, "quiet", false, "print only what needs a person")
 	f.BoolVar(&a.yes, "yes", false, "answer questions with yes")

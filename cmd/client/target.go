@@ -161,9 +161,10 @@ func (t *target) remoteOptions() remote.Options {
 			}
 			return credential.Token
 		},
-		CAFile:     t.settings.Text(config.CA),
-		ClientName: machineName(),
-		UserAgent:  fmt.Sprintf("teammem-client/%s (%s; %s)", version, runtime.GOOS, runtime.GOARCH),
+		CAFile:       t.settings.Text(config.CA),
+		Organization: t.settings.Text(config.Org),
+		ClientName:   machineName(),
+		UserAgent:    fmt.Sprintf("teammem-client/%s (%s; %s)", version, runtime.GOOS, runtime.GOARCH),
 	}
 }
 

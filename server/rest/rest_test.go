@@ -27,7 +27,7 @@ import (
 // box is a whole server on the store in memory, without a listener unless a test
 // wants one.
 type box struct {
-	t       *testing.T
+	t       testing.TB
 	store   *memory.Store
 	db      store.Store // what the handler uses; store, or a test's wrapper of it
 	handler *Handler
@@ -38,7 +38,7 @@ type box struct {
 }
 
 // newBox builds a box; change may alter the configuration, wrap the store.
-func newBox(t *testing.T, change func(*Config), wrap func(store.Store) store.Store) *box {
+func newBox(t testing.TB, change func(*Config), wrap func(store.Store) store.Store) *box {
 	t.Helper()
 	b := &box{t: t, store: memory.New(), log: &lockedBuffer{}}
 	b.db = b.store
