@@ -40,11 +40,12 @@ var walls = []wall{
 	{"crash", "", "what is killed are the built programs, as people run them"},
 	{"server/servertest", "api server server/auth server/store server/store/postgres/pgtest", "a real server in a box is made as a person would make one"},
 
-	{"cmd/client", "api api/scan client client/checkout client/config client/curate client/hook client/lint client/mcp client/memdir client/memory client/merge client/project client/recall client/remote client/state client/syncer client/tui", "a door: it parses, calls, prints, and maps errors to exit codes; the parts are built in client"},
+	{"cmd/client", "api api/scan client client/checkout client/claudemd client/config client/curate client/hook client/lint client/mcp client/memdir client/memory client/merge client/project client/recall client/remote client/state client/syncer client/tui", "a door: it parses, calls, prints, and maps errors to exit codes; the parts are built in client"},
 	{"client", "api api/scan client/config client/memdir client/project client/remote client/state client/syncer client/watch", "the one place where the client's parts are put together; how a person is told is not its business"},
 	{"client/config", "", "settings are read before anything else is known"},
 	{"client/project", "api client/config", "which project this is must not depend on what is synced"},
 	{"client/memdir", "api", "files of a memory directory, whatever they are wanted for"},
+	{"client/claudemd", "api client/memory", "what an agent is told is read from a file system that comes in; it knows neither project nor server"},
 	{"client/recall", "api client/memdir client/memory", "which memories matter is asked of files, whoever asks; it knows no server and no project"},
 	{"client/memory", "api", "what a memory file says is read from bytes or a file system that comes in, whoever asks"},
 	{"client/hook", "api api/scan client/hook/settings", "what an agent says is read, judged and answered on values; who syncs, ranks and finds directories is the caller's"},
@@ -96,10 +97,11 @@ var doors = []door{
 	{"modernc.org/sqlite", "server/store/sqlite", "bench crash", "SQLite is known to its own store only, to the bare peer that the store is measured against, and to the power cut that asks it whether a file is whole"},
 	{"github.com/golang-migrate/migrate/v4", "server/store/schema", "", "its locks differ by database and it closes what it is given: one package knows that"},
 
-	{"github.com/bmatcuk/doublestar/v4", "server/auth", "", "patterns of repos say who may do what; one package matches them"},
+	{"github.com/bmatcuk/doublestar/v4", "server/auth client/claudemd", "", "patterns of repos say who may do what, and globs which rules apply to a file; one package of each wing matches them"},
 
 	{"github.com/gofrs/flock", "client/memdir server/store/sqlite server", "", "a lock of the operating system, for one daemon a directory and one migration a file"},
 	{"golang.org/x/sys", "client/memdir cmd/client", "crash", "what os does not show: inode and ctime, for the doctor whether a folder may be written to, and for the crash harness each system call of a client"},
+	{"github.com/yuin/goldmark", "client/claudemd", "", "where code and comments stand in instructions is CommonMark's to say"},
 	{"github.com/fsnotify/fsnotify", "client/watch", "", "events differ by system and lie; one package settles them"},
 	{"go.yaml.in/yaml/v4", "client/lint", "", "front matter is read line by line; a YAML parser is a second opinion, to tell where another agent reads otherwise"},
 	{"github.com/cenkalti/backoff/v5", "client/remote", "", "retries are decided where the wire is spoken"},

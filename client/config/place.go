@@ -16,6 +16,15 @@ func (p Paths) DirState(directory string) string {
 	return filepath.Join(p.State, "dirs", placeName(Resolve(directory)))
 }
 
+// Approvals is the file of what a project's instructions may import from outside of
+// it; empty when there is no place.
+func (p Paths) Approvals(root string) string {
+	if p.State == "" {
+		return ""
+	}
+	return filepath.Join(p.State, "approvals", placeName(Resolve(root))+".json")
+}
+
 // Projects is the directory of the enrolments; empty when there is no place.
 func (p Paths) Projects() string {
 	if p.State == "" {

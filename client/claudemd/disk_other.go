@@ -1,0 +1,5 @@
+//go:build !unix
+
+package claudemd
+
+const openFlags = 0
