@@ -63,7 +63,7 @@ agreement. It stands beside the agent and needs nothing of it.`,
 		a.logCommand(), a.showCommand(), a.diffCommand(), a.restoreCommand(),
 		a.conflictsCommand(), a.trashCommand(), a.rmCommand(), a.mergeCommand(),
 		a.loginCommand(), a.logoutCommand(), a.whoAmICommand(),
-		a.recallCommand(),
+		a.recallCommand(), a.contextCommand(),
 		a.hookCommand(), a.hooksCommand(), a.mcpCommand(),
 		a.statusCommand(), a.doctorCommand(), a.whereCommand(), a.versionCommand(),
 	)
