@@ -20,6 +20,7 @@ const (
 	PathTeamMemory = "/api/claude_code/team_memory"
 	PathWellKnown  = "/.well-known/teammem"
 	PathWhoAmI     = "/api/v1/whoami"
+	PathSession    = "/api/v1/session"
 	PathEvents     = "/api/v1/events"
 	PathEntries    = "/api/v1/entries"
 	PathEntry      = "/api/v1/entry"

@@ -173,6 +173,12 @@ func DecodeWellKnown(data []byte) (WellKnown, error) {
 				w.Extensions = append(w.Extensions, name)
 				return err
 			})
+		case "oidc":
+			err = r.wantArray(func() error {
+				p, err := r.provider()
+				w.OIDC = append(w.OIDC, p)
+				return err
+			})
 		default:
 			err = r.skip()
 		}
@@ -205,6 +211,28 @@ func (r *jsonReader) limits(l *Limits) error {
 		*field = int(n)
 		return nil
 	})
+}
+
+func (r *jsonReader) provider() (p Provider, err error) {
+	texts := map[string]*string{"issuer": &p.Issuer, "name": &p.Name, "clientId": &p.ClientID, "token": &p.Token}
+	err = r.wantObject(func(name string) (err error) {
+		switch field := texts[name]; {
+		case field != nil:
+			*field, err = r.wantString()
+		case name == "device":
+			p.Device, err = r.wantBool()
+		case name == "scopes":
+			err = r.wantArray(func() error {
+				scope, err := r.wantString()
+				p.Scopes = append(p.Scopes, scope)
+				return err
+			})
+		default:
+			err = r.skip()
+		}
+		return err
+	})
+	return p, err
 }
 
 // DecodeWhoAmI reads what a server says of a token's bearer.

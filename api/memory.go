@@ -70,6 +70,23 @@ type WellKnown struct {
 	Version    string   `json:"version"` // of the server's build
 	Limits     Limits   `json:"limits"`
 	Extensions []string `json:"extensions"`
+	// OIDC are the identity providers that a client may sign in with.
+	OIDC []Provider `json:"oidc,omitempty"`
+}
+
+// Provider is an OpenID Connect provider as a client has to know it.
+type Provider struct {
+	Issuer   string   `json:"issuer"` // exactly
+	Name     string   `json:"name"`
+	ClientID string   `json:"clientId"`
+	Scopes   []string `json:"scopes"`
+	Device   bool     `json:"device"` // it has the device authorization grant
+	Token    string   `json:"token"`  // which of the tokens the server takes: access or id
+}
+
+// SignOut is what came of signing out.
+type SignOut struct {
+	Ended bool `json:"ended"` // false: it was a token of ours, which stays
 }
 
 // The extensions a server announces (protocol.md, part 2).

@@ -49,6 +49,8 @@ var Routes = []Route{
 	{http.MethodGet, PathAudit, Administer, "findAudit"},
 	{http.MethodGet, PathAuditExport, Administer, "exportAudit"},
 	{http.MethodGet, PathWhoAmI, Known, "whoAmI"},
+	{http.MethodPost, PathSession, Known, "beginSession"},
+	{http.MethodDelete, PathSession, Known, "endSession"},
 	{http.MethodGet, PathOpenAPI, Public, "openAPI"},
 	{http.MethodGet, PathWellKnown, Public, "wellKnown"},
 	{http.MethodGet, PathHealth, Public, "health"},

@@ -29,10 +29,12 @@ import (
 
 	"github.com/teammem/teammem/api/scan"
 	"github.com/teammem/teammem/server/auth"
+	"github.com/teammem/teammem/server/auth/provider"
 	"github.com/teammem/teammem/server/events"
 	"github.com/teammem/teammem/server/ledger"
 	"github.com/teammem/teammem/server/organization"
 	"github.com/teammem/teammem/server/rest"
+	"github.com/teammem/teammem/server/signon"
 	"github.com/teammem/teammem/server/store"
 )
 
@@ -47,6 +49,12 @@ type Config struct {
 
 	HTTP rest.Config
 	Auth auth.Config
+
+	// Providers are those that people sign in with, beside tokens.
+	Providers []provider.Config
+	SignOn    signon.Config
+	// PublicURL is where people reach the server; empty: where it listens.
+	PublicURL string
 
 	HeaderBytes int           // of a request; more is answered 431
 	HeaderTime  time.Duration // for a request's header to arrive
@@ -67,6 +75,7 @@ func DefaultConfig(data string) Config {
 		Listen:      "127.0.0.1:8080",
 		Data:        data,
 		HTTP:        rest.DefaultConfig(),
+		SignOn:      signon.DefaultConfig(),
 		HeaderBytes: 64 << 10,
 		HeaderTime:  10 * time.Second,
 		IdleTime:    2 * time.Minute,
@@ -85,6 +94,7 @@ type Server struct {
 	store    store.Store
 	auth     *auth.Auth
 	keeper   *organization.Keeper
+	desk     *signon.Desk
 	events   *events.Hub
 	rest     *rest.Handler
 	http     *http.Server
@@ -122,25 +132,32 @@ func New(ctx context.Context, log *slog.Logger, cfg Config, now func() time.Time
 	orgs := organization.New(s.store, now, func() { s.auth.Forget() })
 	s.keeper = organization.NewKeeper(log, orgs, cfg.Checkpoints)
 	cfg.Auth.Refused = s.keeper.Refused
-	s.auth = auth.New(log, s.store, now, cfg.Auth)
+	if err := s.openDesk(now, cfg.Auth); err != nil {
+		return nil, err
+	}
 	s.events = events.New(cfg.Heartbeat)
 	scanner, err := scan.New(scan.Options{})
 	if err != nil {
 		return nil, err
 	}
 	rules := ledger.New(log, s.store, now, cfg.HTTP.Limits, scanner, s.announce)
+	cfg.HTTP.SignOn = s.desk
 	if s.rest, err = rest.New(log, rules, s.auth, s.store, s.events, orgs, cfg.HTTP); err != nil {
 		return nil, err
 	}
-	s.http = s.httpServer()
+	pages, err := s.pages()
+	if err != nil {
+		return nil, err
+	}
+	s.http = s.httpServer(pages)
 	return s, nil
 }
 
-func (s *Server) httpServer() *http.Server {
+func (s *Server) httpServer(handler http.Handler) *http.Server {
 	var requests context.Context
 	requests, s.abandon = context.WithCancel(context.Background())
 	return &http.Server{
-		Handler:           s.rest,
+		Handler:           handler,
 		ReadHeaderTimeout: s.cfg.HeaderTime,
 		IdleTimeout:       s.cfg.IdleTime,
 		MaxHeaderBytes:    s.cfg.HeaderBytes,
@@ -215,6 +232,7 @@ func (s *Server) Run(ctx context.Context) error {
 	exchange, silence := context.WithCancel(context.Background())
 	var others sync.WaitGroup
 	others.Go(func() { s.hearOthers(exchange) })
+	others.Go(func() { s.desk.Providers().Run(exchange) })
 	defer others.Wait()
 	defer silence()
 	// Streams end first: their handlers are requests under way as well.

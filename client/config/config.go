@@ -100,6 +100,8 @@ var ErrNoPlace = errors.New("no home directory: set HOME, or TEAMMEM_CONFIG_DIR 
 type Paths struct {
 	Config string // settings and credentials
 	State  string // agreements, keep, trash, enrolments
+	// Keyring is the system's; nil keeps credentials in the file.
+	Keyring Keyring
 }
 
 // Variables that name our directories, whatever the system.
@@ -122,6 +124,9 @@ func (e Env) Paths() (Paths, error) {
 			return Paths{}, fmt.Errorf("%s: %w", name, err)
 		}
 		*place = path
+	}
+	if e.Get(EnvKeyring) != "off" {
+		p.Keyring = systemKeyring{}
 	}
 	return p, nil
 }

@@ -28,6 +28,8 @@ type Credential struct {
 	Token   string `json:"-"`
 	Source  string // "TEAMMEM_TOKEN", "--token-file /run/t", "…/credentials.json"
 	Warning string // for people; empty when there is nothing to say
+	Saved   bool   // by login
+	Grant   *Grant // of a sign-in with a provider; nil otherwise
 }
 
 // String leaves the token out, as do the methods below, so that no log line or
@@ -61,9 +63,14 @@ func (e Env) Credential(p Paths, s Settings, origin string) (Credential, error) 
 		return Credential{}, err
 	}
 	if !ok {
-		return Credential{}, fmt.Errorf("%w at %s: client login --token-file FILE", ErrNoToken, origin)
+		return Credential{}, fmt.Errorf("%w at %s: client login --server %s", ErrNoToken, origin, origin)
 	}
-	return Credential{Token: token, Source: filepath.Join(p.Config, credentialsName)}, nil
+	c := Credential{Token: token, Source: filepath.Join(p.Config, credentialsName), Saved: true}
+	grant, ok, err := p.Grant(origin)
+	if ok {
+		c.Source, c.Grant = "sign-in with "+grant.Issuer, &grant
+	}
+	return c, err
 }
 
 func readTokenFile(file Value) (Credential, error) {
@@ -125,22 +132,21 @@ type credentials struct {
 	Tokens map[string]savedToken `json:"tokens"` // by origin
 }
 
-type savedToken struct {
-	Token string `json:"token"`
-}
-
 // Token gives the token saved for an origin. The file is refused when others may
 // read it.
 func (p Paths) Token(origin string) (string, bool, error) {
-	c, err := p.readCredentials()
+	saved, err := p.saved(origin)
 	if err != nil {
 		return "", false, err
 	}
-	saved, ok := c.Tokens[origin]
-	if !ok {
+	text := saved.Token
+	if saved.Grant != nil {
+		text = saved.Grant.Token
+	}
+	if text == "" && saved == (savedToken{}) {
 		return "", false, nil
 	}
-	token, err := parseToken(saved.Token)
+	token, err := parseToken(text)
 	if err != nil {
 		return "", false, fmt.Errorf("credentials for %s: %w; log in again", origin, err)
 	}
@@ -153,16 +159,17 @@ func (p Paths) SaveToken(origin, token string) error {
 	if err != nil {
 		return err
 	}
-	if canonical, err := InsecureOrigin(origin); err != nil || canonical != origin {
-		return fmt.Errorf("save token: %q is not an origin", origin)
-	}
-	return p.changeCredentials(func(c *credentials) { c.Tokens[origin] = savedToken{Token: token} })
+	return p.save(origin, savedToken{Token: token})
 }
 
 // RemoveToken removes the token saved for an origin; there may be none.
 func (p Paths) RemoveToken(origin string) error {
-	if _, ok, err := p.Token(origin); err == nil && !ok {
+	c, err := p.readCredentials()
+	if saved, ok := c.Tokens[origin]; err == nil && !ok {
 		return nil
+	} else if saved.Keyring && p.Keyring != nil {
+		// What cannot be removed there is of no use without the line here.
+		_ = p.Keyring.Delete(origin)
 	}
 	return p.changeCredentials(func(c *credentials) { delete(c.Tokens, origin) })
 }

@@ -241,6 +241,42 @@ func (c *Client) WhoAmI(ctx context.Context) (api.WhoAmI, error) {
 	return w, err
 }
 
+// BeginSession tells the server that a person has just signed in with the token, and
+// asks who they are.
+func (c *Client) BeginSession(ctx context.Context) (api.WhoAmI, error) {
+	var w api.WhoAmI
+	err := c.call(ctx, request{method: http.MethodPost, path: api.PathSession}, func(_ int, body []byte) (err error) {
+		w, err = api.DecodeWhoAmI(body)
+		return err
+	})
+	return w, err
+}
+
+// EndSession signs a provider's token out at the server. A token of the server's own
+// stays.
+func (c *Client) EndSession(ctx context.Context) (ended bool, err error) {
+	err = c.call(ctx, request{method: http.MethodDelete, path: api.PathSession}, func(_ int, body []byte) error {
+		var answer api.SignOut
+		err := json.Unmarshal(body, &answer)
+		ended = answer.Ended
+		return err
+	})
+	return ended, err
+}
+
+// NewHTTP is a client for other servers than ours: identity providers. It trusts the
+// same authorities and follows no redirect.
+func NewHTTP(caFile string) (*http.Client, error) {
+	t, err := newTransport(caFile)
+	if err != nil {
+		return nil, err
+	}
+	return &http.Client{
+		Transport: t, Timeout: 15 * time.Second,
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}, nil
+}
+
 type request struct {
 	method, path string
 	query        url.Values
@@ -268,10 +304,13 @@ func (c *Client) newRequest(ctx context.Context, r request) (*http.Request, erro
 	if c.opts.ClientName != "" {
 		req.Header.Set(api.HeaderClient, c.opts.ClientName)
 	}
-	if c.opts.Organization != "" && !r.anonymous {
+	if r.anonymous {
+		return req, nil
+	}
+	if c.opts.Organization != "" {
 		req.Header.Set(api.HeaderOrganization, c.opts.Organization)
 	}
-	if token := c.opts.Token(); token != "" && !r.anonymous {
+	if token := c.opts.Token(); token != "" {
 		req.Header.Set("Authorization", "Bearer "+token)
 	}
 	return req, nil

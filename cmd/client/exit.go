@@ -12,6 +12,7 @@ import (
 	"github.com/teammem/teammem/client/memdir"
 	"github.com/teammem/teammem/client/project"
 	"github.com/teammem/teammem/client/remote"
+	"github.com/teammem/teammem/client/signin"
 	"github.com/teammem/teammem/client/syncer"
 )
 
@@ -75,6 +76,7 @@ func (a *app) exit(err error) exitCode {
 	var (
 		usage       *usageError
 		stands      *standing
+		refused     *signin.RefusedError
 		unreachable *remote.Unreachable
 		secret      *secretError
 	)
@@ -89,6 +91,8 @@ func (a *app) exit(err error) exitCode {
 		return exitUsage
 	case errors.As(err, &unreachable), isGatewayError(err):
 		return exitUnreachable
+	case errors.As(err, &refused):
+		return exitNotAllowed
 	case errors.Is(err, config.ErrNoToken), code == api.Authentication, code == api.Permission:
 		return exitNotAllowed
 	}
@@ -145,7 +149,7 @@ func (a *app) hint(err error) string {
 	case errors.Is(err, memdir.ErrLocked):
 		return "it syncs by itself; end it first if you want to work on the directory by hand"
 	case errors.Is(err, config.ErrNoToken), code == api.Authentication:
-		return "log in: client login --server URL --token-file FILE"
+		return "log in: client login"
 	case code == api.Permission:
 		return "ask an administrator for the role that may; client whoami shows yours"
 	case errors.Is(err, fs.ErrNotExist):

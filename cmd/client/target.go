@@ -1,17 +1,21 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"runtime"
+	"sync"
+	"time"
 
 	"github.com/teammem/teammem/api"
 	"github.com/teammem/teammem/client"
 	"github.com/teammem/teammem/client/config"
 	"github.com/teammem/teammem/client/project"
 	"github.com/teammem/teammem/client/remote"
+	"github.com/teammem/teammem/client/signin"
 )
 
 // target is what a command works on: a memory directory, the repo it belongs to,
@@ -33,6 +37,9 @@ type target struct {
 	// for itself then, passingState, see [app.dropState].
 	passing      bool
 	passingState string
+
+	keeping sync.Once
+	keeper  *signin.Keeper
 }
 
 // target finds out what the command works on. Nothing is asked of the server and
@@ -156,8 +163,11 @@ func (t *target) remoteOptions() remote.Options {
 		Server: t.server,
 		Token: func() string {
 			credential, err := t.token()
-			if err != nil {
+			switch {
+			case err != nil:
 				return ""
+			case credential.Grant != nil:
+				return t.keep().Token(context.Background(), *credential.Grant)
 			}
 			return credential.Token
 		},
@@ -166,6 +176,19 @@ func (t *target) remoteOptions() remote.Options {
 		ClientName:   machineName(),
 		UserAgent:    fmt.Sprintf("teammem-client/%s (%s; %s)", version, runtime.GOOS, runtime.GOARCH),
 	}
+}
+
+// keep keeps the sign-in for the server fresh. Of one target it is always the same,
+// so that a provider that does not answer is left alone for a while.
+func (t *target) keep() *signin.Keeper {
+	t.keeping.Do(func() {
+		client, err := remote.NewHTTP(t.settings.Text(config.CA))
+		if err != nil {
+			client, _ = remote.NewHTTP("") // the server itself says what is wrong with the file
+		}
+		t.keeper = signin.NewKeeper(t.paths, t.origin, client, time.Now)
+	})
+	return t.keeper
 }
 
 func machineName() string {

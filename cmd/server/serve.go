@@ -39,7 +39,7 @@ Exit status: 0 done, 1 failed, 2 usage.`,
 	cmd.SetOut(p.out)
 	cmd.SetErr(p.err)
 	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return &usageError{err} })
-	cmd.AddCommand(p.tokenCommand(), p.orgCommand(), p.memberCommand(), p.auditCommand(), p.policyCommand(), p.migrateCommand(), p.versionCommand())
+	cmd.AddCommand(p.tokenCommand(), p.loginLinkCommand(), p.inviteCommand(), p.orgCommand(), p.memberCommand(), p.auditCommand(), p.policyCommand(), p.migrateCommand(), p.versionCommand())
 	return cmd
 }
 
@@ -59,6 +59,9 @@ func (p *program) serve(ctx context.Context) error {
 		return err
 	}
 	cfg := p.settings.server()
+	if err := p.settings.oidc.apply(&cfg); err != nil {
+		return errors.Join(err, lines.Close())
+	}
 	if cfg.HTTP.TrustedProxies, err = p.settings.trustedProxies(); err != nil {
 		return errors.Join(err, lines.Close())
 	}

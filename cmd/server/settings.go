@@ -29,6 +29,7 @@ type settings struct {
 	failures  int
 	logFormat string
 	logLevel  string
+	oidc      oidcSettings
 }
 
 // settingNames are the flags that the environment and the file may give as well:
@@ -52,6 +53,7 @@ func (s *settings) serveFlags(f *pflag.FlagSet) {
 	f.IntVar(&s.failures, "failed-sign-ins", auth.DefaultFailures, "a minute from one address or of one account before it has to wait; -1 any number")
 	f.StringVar(&s.logFormat, "log-format", "text", "text or json")
 	f.StringVar(&s.logLevel, "log-level", "info", "debug, info, warn or error")
+	s.oidc.flags(f)
 }
 
 // load fills in what no flag gave.
@@ -70,7 +72,7 @@ func (s *settings) load(cmd *cobra.Command, getenv func(string) string) error {
 			return usagef("%s: %w", s.config, err)
 		}
 	}
-	for _, name := range settingNames {
+	for _, name := range slices.Concat(settingNames, oidcNames) {
 		flag := cmd.Flag(name)
 		if flag == nil || flag.Changed {
 			continue
@@ -130,8 +132,8 @@ func parseFile(r io.Reader) (map[string]string, error) {
 		switch {
 		case !ok:
 			return nil, fmt.Errorf("line %d: want \"name: value\"", n)
-		case !slices.Contains(settingNames, name):
-			return nil, fmt.Errorf("line %d: there is no setting %q; want one of %s", n, name, strings.Join(settingNames, ", "))
+		case !slices.Contains(settingNames, name) && !slices.Contains(oidcNames, name):
+			return nil, fmt.Errorf("line %d: there is no setting %q; want one of %s", n, name, strings.Join(slices.Concat(settingNames, oidcNames), ", "))
 		}
 		value = strings.TrimSpace(value)
 		if len(value) >= 2 && value[0] == '"' && value[len(value)-1] == '"' {

@@ -88,6 +88,27 @@ CREATE TABLE history (
 );
 CREATE INDEX history_of_key ON public.history USING btree (repo_id, key, version);
 
+CREATE TABLE identities (
+    issuer text COLLATE "C" NOT NULL,
+    subject text COLLATE "C" NOT NULL,
+    user_id bigint NOT NULL,
+    created timestamp with time zone NOT NULL,
+    vouched timestamp with time zone NOT NULL,
+    CONSTRAINT identities_pkey PRIMARY KEY (issuer, subject),
+    CONSTRAINT identities_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(id)
+);
+
+CREATE TABLE invitations (
+    org_id bigint NOT NULL,
+    email text COLLATE "C" NOT NULL,
+    user_name text NOT NULL,
+    role text NOT NULL,
+    created timestamp with time zone NOT NULL,
+    until timestamp with time zone NOT NULL,
+    CONSTRAINT invitations_org_id_fkey FOREIGN KEY (org_id) REFERENCES organizations(id),
+    CONSTRAINT invitations_pkey PRIMARY KEY (org_id, email)
+);
+
 CREATE TABLE memberships (
     org_id bigint NOT NULL,
     user_id bigint NOT NULL,
@@ -215,6 +236,22 @@ CREATE TABLE server (
     CONSTRAINT server_id_check CHECK ((id = 1)),
     CONSTRAINT server_pkey PRIMARY KEY (id)
 );
+
+CREATE TABLE sessions (
+    hash bytea NOT NULL,
+    kind text NOT NULL,
+    user_id bigint NOT NULL,
+    created timestamp with time zone NOT NULL,
+    seen timestamp with time zone NOT NULL,
+    until timestamp with time zone NOT NULL,
+    ended timestamp with time zone,
+    CONSTRAINT sessions_hash_check CHECK ((length(hash) = 32)),
+    CONSTRAINT sessions_kind_check CHECK ((kind = ANY (ARRAY['browser'::text, 'link'::text, 'bearer'::text]))),
+    CONSTRAINT sessions_pkey PRIMARY KEY (hash),
+    CONSTRAINT sessions_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(id)
+);
+CREATE INDEX sessions_of_user ON public.sessions USING btree (user_id);
+CREATE INDEX sessions_until ON public.sessions USING btree (until);
 
 CREATE TABLE tokens (
     id bigint NOT NULL GENERATED ALWAYS AS IDENTITY,

@@ -86,6 +86,25 @@ CREATE TABLE history (
 
 CREATE INDEX history_of_key ON history (repo_id, key, version);
 
+CREATE TABLE identities (
+    issuer  TEXT    NOT NULL,
+    subject TEXT    NOT NULL,
+    user_id INTEGER NOT NULL REFERENCES users,
+    created INTEGER NOT NULL,
+    vouched INTEGER NOT NULL,
+    PRIMARY KEY (issuer, subject)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE invitations (
+    org_id    INTEGER NOT NULL REFERENCES organizations,
+    email     TEXT    NOT NULL,
+    user_name TEXT    NOT NULL,
+    role      TEXT    NOT NULL,
+    created   INTEGER NOT NULL,
+    until     INTEGER NOT NULL,
+    PRIMARY KEY (org_id, email)
+) STRICT, WITHOUT ROWID;
+
 CREATE TABLE memberships (
     org_id  INTEGER NOT NULL REFERENCES organizations,
     user_id INTEGER NOT NULL REFERENCES users,
@@ -182,6 +201,20 @@ CREATE TABLE server (
     epoch   TEXT    NOT NULL,
     created INTEGER NOT NULL
 ) STRICT;
+
+CREATE TABLE sessions (
+    hash    BLOB    NOT NULL PRIMARY KEY CHECK (length(hash) = 32),
+    kind    TEXT    NOT NULL CHECK (kind IN ('browser', 'link', 'bearer')),
+    user_id INTEGER NOT NULL REFERENCES users,
+    created INTEGER NOT NULL,
+    seen    INTEGER NOT NULL,
+    until   INTEGER NOT NULL,
+    ended   INTEGER
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX sessions_of_user ON sessions (user_id);
+
+CREATE INDEX sessions_until ON sessions (until);
 
 CREATE TABLE tokens (
     id        INTEGER PRIMARY KEY,

@@ -8,6 +8,7 @@ import (
 // Actions of an organization's chain. Those of one kind begin alike.
 const (
 	ActionSignIn       = "signin"
+	ActionSignOut      = "signout"
 	ActionRefused      = "refused"
 	ActionMemberSet    = "member.set"
 	ActionMemberRemove = "member.remove"

@@ -56,8 +56,17 @@ type Config struct {
 	// Failures is how many failed sign-ins a minute an address, and an account, may
 	// have; 0 is [DefaultFailures], below 0 any number.
 	Failures int
+	// Foreign knows tokens that others made; nil where there are none.
+	Foreign Foreign
 	// Refused hears of every refusal; nil for nobody. It must not wait.
 	Refused func(Refusal)
+}
+
+// Foreign finds whom a token speaks for that is none of ours. The error is an
+// *[api.Error] for a refusal, and for an issuer that cannot be asked, which is no
+// refusal; or that of the store.
+type Foreign interface {
+	Bearer(ctx context.Context, token string) (store.UserID, error)
 }
 
 // Refusal is what is known of a request that was refused.
@@ -86,6 +95,7 @@ type Auth struct {
 	cfg    Config
 	found  *foundTokens
 	rules  *foundRules
+	others *foundOthers
 	door   *Door
 	usage  *usage
 }
@@ -99,6 +109,7 @@ func New(log *slog.Logger, tokens Tokens, now func() time.Time, cfg Config) *Aut
 		cfg:    cfg,
 		found:  newFoundTokens(),
 		rules:  newFoundRules(),
+		others: newFoundOthers(),
 		door:   NewDoor(cfg.Failures, now),
 		usage:  startUsage(log, tokens),
 	}
@@ -116,6 +127,7 @@ func (a *Auth) Door() *Door { return a.door }
 func (a *Auth) Forget() {
 	a.found.forget()
 	a.rules.forget()
+	a.others.forget()
 }
 
 // Refused passes on that a request was refused.
@@ -156,6 +168,9 @@ func (a *Auth) Authenticate(ctx context.Context, given Credentials) (Caller, err
 	}
 	now := a.now()
 	hash := sha256.Sum256([]byte(secret))
+	if a.cfg.Foreign != nil && isForeign(secret) {
+		return a.foreign(ctx, secret, hash, given)
+	}
 	if token, ok := a.found.get(hash, now); ok {
 		return a.callerOfToken(ctx, token, given)
 	}
@@ -224,6 +239,15 @@ func (a *Auth) CallerOf(ctx context.Context, user store.UserID, how How, organiz
 		return Caller{}, err
 	}
 	return callerOf(m, rules, how, nil), nil
+}
+
+// MembershipsOf lists the organizations that somebody is in, by name.
+func (a *Auth) MembershipsOf(ctx context.Context, user store.UserID) ([]store.Membership, error) {
+	all, err := a.tokens.Memberships(ctx, user)
+	if err != nil {
+		return nil, fmt.Errorf("find the memberships: %w", err)
+	}
+	return slices.DeleteFunc(all, func(m store.Membership) bool { return !m.Removed.IsZero() }), nil
 }
 
 // Choose finds the membership that a person means.

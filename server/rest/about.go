@@ -19,12 +19,16 @@ var extensions = []string{
 
 // wellKnown says what this server is, to anyone.
 func (h *Handler) wellKnown(c *call) error {
-	return writeJSON(c, http.StatusOK, api.WellKnown{
+	known := api.WellKnown{
 		Server:     "teammem",
 		Version:    h.cfg.Version,
 		Limits:     h.cfg.Limits,
 		Extensions: extensions,
-	})
+	}
+	if h.cfg.SignOn != nil {
+		known.OIDC = h.cfg.SignOn.Announce()
+	}
+	return writeJSON(c, http.StatusOK, known)
 }
 
 // openAPI gives the description of the contract.

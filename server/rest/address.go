@@ -7,6 +7,9 @@ import (
 	"strings"
 )
 
+// Addresses are where a request comes from, see [Config.TrustedProxies].
+func (h *Handler) Addresses(r *http.Request) []netip.Addr { return h.addresses(r) }
+
 // mostHops bounds how far a chain of proxies is followed.
 const mostHops = 32
 

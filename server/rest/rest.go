@@ -69,6 +69,16 @@ type Authenticator interface {
 	Refused(r auth.Refusal)
 }
 
+// SignOn is how people sign in other than with a token of ours.
+type SignOn interface {
+	// Announce says what a client may sign in with.
+	Announce() []api.Provider
+	// BeganBearer records that a program was signed in as a user.
+	BeganBearer(ctx context.Context, user store.UserID, address, client string) error
+	// EndedBearer signs a provider's token out.
+	EndedBearer(ctx context.Context, token string, user store.UserID, address, client string) error
+}
+
 // Database is what rest asks of the store itself. The epoch is asked for with
 // every answer; stores remember it for a second.
 type Database interface {
@@ -85,6 +95,9 @@ type Config struct {
 	Memory   int64         // bytes of bodies held at once, in and out; decoding needs up to three times that
 	Request  time.Duration // a request as a whole; below the 30 s after which clients give up
 	Body     time.Duration // a body to arrive; a slower one gets the connection closed
+
+	// SignOn signs people in with identity providers; nil where there are none.
+	SignOn SignOn
 
 	// TrustedProxies are believed when they say whom they speak for.
 	TrustedProxies []netip.Prefix
@@ -185,6 +198,8 @@ func (h *Handler) handlers() map[string]handle {
 		"acceptFinding": h.acceptFinding,
 		"forgetFinding": h.forgetFinding,
 		"whoAmI":        h.whoAmI,
+		"beginSession":  h.beginSession,
+		"endSession":    h.endSession,
 		"liveEvents":    h.liveEvents,
 		"listEntries":   h.listEntries,
 		"getEntry":      h.getEntry,
@@ -305,7 +320,7 @@ func (h *Handler) authorize(c *call) error {
 	}
 	c.who = who
 	c.caller = callerOf(who, c.r, c.from)
-	if !who.Expires.IsZero() && who.Expires.Sub(c.start) < expiresSoon {
+	if who.How == auth.ByToken && !who.Expires.IsZero() && who.Expires.Sub(c.start) < expiresSoon {
 		c.w.Header().Set(api.HeaderTokenExpires, api.NewTime(who.Expires).String())
 	}
 	repo, err := c.mayOn()

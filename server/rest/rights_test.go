@@ -68,6 +68,8 @@ func TestWhoMayWhat(t *testing.T) {
 		"acceptFinding": "maintainer admin",
 		"forgetFinding": "maintainer admin",
 		"whoAmI":        "viewer member maintainer admin",
+		"beginSession":  "viewer member maintainer admin",
+		"endSession":    "viewer member maintainer admin",
 
 		"listMembers":        "admin",
 		"setMember":          "admin",

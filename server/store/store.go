@@ -107,6 +107,34 @@ type Store interface {
 	// when there is one of that number, so that of two who change one policy the
 	// second is told.
 	SetPolicy(ctx context.Context, org OrgID, policy Policy) error
+	// Identity finds the user of a provider's subject. [ErrNotFound].
+	Identity(ctx context.Context, issuer, subject string) (UserID, error)
+	// BindIdentity says who a provider's subject is; without a user that is a new
+	// one. A subject that is bound already stays who it is: whoever it is now is
+	// returned.
+	BindIdentity(ctx context.Context, id Identity) (UserID, error)
+	// Vouch notes when a token of the subject was issued. It reports whether none
+	// that was noted is newer; the newest stays.
+	Vouch(ctx context.Context, issuer, subject string, issued time.Time) (bool, error)
+	// AddSession adds a session, and drops those whose time was over
+	// [SessionKept] before. One that is there already stays.
+	AddSession(ctx context.Context, s Session) error
+	// Session finds a session, ended ones included. [ErrNotFound].
+	Session(ctx context.Context, hash [32]byte) (Session, error)
+	// TouchSession notes when a session was last used. It never goes back.
+	TouchSession(ctx context.Context, hash [32]byte, at time.Time) error
+	// EndSession ends a session. Of several who do only one succeeds; the others
+	// get [ErrNotFound].
+	EndSession(ctx context.Context, hash [32]byte, at time.Time) (Session, error)
+	// EndSessions ends all of a user's sessions of a kind, and says how many.
+	EndSessions(ctx context.Context, user UserID, kind SessionKind, at time.Time) (int, error)
+	// Invitations lists those of an organization (0: of all) to an address (empty:
+	// to all).
+	Invitations(ctx context.Context, org OrgID, email string) ([]Invitation, error)
+	// Invite adds an invitation, or changes the one to this address.
+	Invite(ctx context.Context, i Invitation) error
+	// Uninvite takes one back. [ErrNotFound].
+	Uninvite(ctx context.Context, org OrgID, email string) error
 
 	// Head reads a repo's head in one indexed read. A repo without memory has
 	// the zero Head and no error.

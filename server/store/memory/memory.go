@@ -45,6 +45,7 @@ type state struct {
 	rights        tree[store.OrgID, rights]
 	orgTrail      tree[orgPlace, audit.Record]
 	checkpoints   tree[store.RepoID, api.Version]
+	signOn        signOn
 }
 
 // rights is what an organization has one of: values that are never changed, only
@@ -123,6 +124,7 @@ func New() *Store {
 		bodies: newTree[bodyRef, *store.Body](func(a, b bodyRef) int {
 			return cmp.Or(cmp.Compare(a.org, b.org), cmp.Compare(a.sum, b.sum))
 		}),
+		signOn: newSignOn(),
 		rights: newTree[store.OrgID, rights](cmp.Compare),
 		orgTrail: newTree[orgPlace, audit.Record](func(a, b orgPlace) int {
 			return cmp.Or(cmp.Compare(a.org, b.org), cmp.Compare(a.seq, b.seq))

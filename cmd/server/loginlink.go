@@ -1,0 +1,81 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"net/url"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/teammem/teammem/server"
+	"github.com/teammem/teammem/server/auth/provider"
+	"github.com/teammem/teammem/server/signon"
+	"github.com/teammem/teammem/server/store"
+)
+
+func (p *program) loginLinkCommand() *cobra.Command {
+	var org, user, public string
+	cmd := &cobra.Command{
+		Use:   "login-link",
+		Short: "Make a link that signs somebody in once, in a browser",
+		Long: `Make a link that signs a member in, in a browser, without an identity provider.
+It works once, for a quarter of an hour, also beside a running server.
+
+Exit status: 0 done, 1 failed, 2 usage.`,
+		Example: `  server login-link --user dana
+  server login-link --org acme --user dana --public-url https://memory.acme.example`,
+		Args: noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if user == "" {
+				return usagef("whose link? give --user NAME")
+			}
+			if public == "" {
+				public = p.getenv("TEAMMEM_PUBLIC_URL")
+			}
+			return p.loginLink(cmd.Context(), org, user, public)
+		},
+	}
+	cmd.Flags().StringVar(&org, "org", "", "organization, where there are several")
+	cmd.Flags().StringVar(&user, "user", "", "the member")
+	cmd.Flags().StringVar(&public, "public-url", "", "where people reach the server (default http://127.0.0.1:8080)")
+	return p.jsonFlag(cmd)
+}
+
+func (p *program) loginLink(ctx context.Context, org, user, public string) error {
+	if public == "" {
+		public = "http://127.0.0.1:8080"
+	}
+	base, err := url.Parse(public)
+	if err != nil || base.Host == "" || base.Scheme != "https" && base.Scheme != "http" {
+		return usagef("--public-url %q: want https://host", public)
+	}
+	return p.withOrganization(ctx, org, func(s store.Store, found store.Organization) error {
+		members, err := s.Members(ctx, found.ID)
+		if err != nil {
+			return err
+		}
+		for _, m := range members {
+			if m.Name != user || !m.Removed.IsZero() {
+				continue
+			}
+			providers, err := provider.New(slog.New(slog.DiscardHandler), nil, nil, p.now)
+			if err != nil {
+				return err
+			}
+			desk := signon.New(slog.New(slog.DiscardHandler), s, providers, p.now, signon.DefaultConfig(), func() {})
+			secret, err := desk.Link(ctx, m.User)
+			if err != nil {
+				return err
+			}
+			link := strings.TrimSuffix(public, "/") + "/sign-in/link?" + url.Values{"t": {secret}}.Encode()
+			if p.json {
+				return p.printJSON(map[string]string{"link": link, "user": user, "organization": found.Name})
+			}
+			fmt.Fprintln(p.out, link)
+			return nil
+		}
+		return server.WithHint(fmt.Errorf("there is no member %s of %s", user, found.Name), "server member set makes one, and server token create as well")
+	})
+}

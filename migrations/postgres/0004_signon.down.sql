@@ -1,0 +1,3 @@
+DROP TABLE invitations;
+DROP TABLE sessions;
+DROP TABLE identities;

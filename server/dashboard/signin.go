@@ -1,0 +1,215 @@
+package dashboard
+
+import (
+	"crypto/rand"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/teammem/teammem/server/auth"
+	"github.com/teammem/teammem/server/auth/provider"
+	"github.com/teammem/teammem/server/signon"
+)
+
+// home says who is signed in, or offers the ways to.
+func (h *Handler) home(w http.ResponseWriter, r *http.Request) error {
+	user, err := h.desk.Session(r.Context(), h.cookie(r, sessionCookie))
+	if errors.Is(err, signon.ErrNoSession) {
+		return h.ways(w, r)
+	}
+	if err != nil {
+		return err
+	}
+	in, err := h.callers.MembershipsOf(r.Context(), user)
+	if err != nil {
+		return err
+	}
+	v := view{Title: "Overview"}
+	for _, m := range in {
+		caller, err := h.callers.CallerOf(r.Context(), user, auth.BySession, m.OrgName)
+		if err != nil {
+			return err
+		}
+		v.Organizations = append(v.Organizations, organization{Name: m.OrgName, Called: m.Name, Role: string(caller.Role)})
+		v.User = m.Name
+	}
+	if len(v.Organizations) == 0 {
+		return &fault{status: http.StatusForbidden, message: "You are signed in, and a member of no organization.", hint: "An admin of yours can take you in."}
+	}
+	h.render(w, r, http.StatusOK, "home", v)
+	return nil
+}
+
+// ways offers the providers.
+func (h *Handler) ways(w http.ResponseWriter, r *http.Request) error {
+	v := view{Title: "Sign in"}
+	for _, p := range h.desk.Providers().All() {
+		cfg := p.Config()
+		v.Providers = append(v.Providers, link{Name: cfg.Name, Href: "/sign-in?" + url.Values{"issuer": {cfg.Issuer}}.Encode()})
+	}
+	h.render(w, r, http.StatusOK, "signin", v)
+	return nil
+}
+
+// signIn sends the browser to a provider. What belongs to this sign-in goes along
+// in a cookie, so that whichever server the browser comes back to can go on.
+func (h *Handler) signIn(w http.ResponseWriter, r *http.Request) error {
+	all := h.desk.Providers().All()
+	issuer := r.URL.Query().Get("issuer")
+	if issuer == "" && len(all) == 1 {
+		issuer = all[0].Config().Issuer
+	}
+	if issuer == "" {
+		return h.ways(w, r)
+	}
+	p := h.desk.Providers().By(issuer)
+	if p == nil {
+		return &fault{status: http.StatusNotFound, message: "There is no such identity provider here.", hint: "The first page lists those there are."}
+	}
+	flow := provider.Flow{Issuer: issuer, State: rand.Text(), Nonce: rand.Text(), Verifier: provider.NewVerifier(), Return: localPath(r.URL.Query().Get("return"))}
+	address, err := p.Begin(r.Context(), flow, h.redirect())
+	if err != nil {
+		return err
+	}
+	text, err := json.Marshal(flow)
+	if err != nil {
+		return err
+	}
+	h.setCookie(w, flowCookie, base64.RawURLEncoding.EncodeToString(text), flowLife)
+	http.Redirect(w, r, address, http.StatusSeeOther)
+	return nil
+}
+
+// redirect is where providers send browsers back to.
+func (h *Handler) redirect() string { return h.cfg.PublicURL + "/sign-in/callback" }
+
+// localPath is a path on this server; anything else is the first page.
+func localPath(path string) string {
+	if !strings.HasPrefix(path, "/") || strings.HasPrefix(path, "//") || strings.ContainsAny(path, "\\\r\n\t") {
+		return "/"
+	}
+	return path
+}
+
+// callback is where a provider sends the browser back to.
+func (h *Handler) callback(w http.ResponseWriter, r *http.Request) error {
+	var flow provider.Flow
+	text, err := base64.RawURLEncoding.DecodeString(h.cookie(r, flowCookie))
+	h.setCookie(w, flowCookie, "", -1)
+	q := r.URL.Query()
+	if err != nil || json.Unmarshal(text, &flow) != nil || flow.State == "" || q.Get("state") != flow.State {
+		return &fault{status: http.StatusBadRequest, message: "This sign-in was not begun in this browser, or is too old.", hint: "Begin anew from the first page."}
+	}
+	from := h.cfg.From(r)
+	if err := h.callers.Door().Check(from, ""); err != nil {
+		return err
+	}
+	p := h.desk.Providers().By(flow.Issuer)
+	if p == nil {
+		return &fault{status: http.StatusBadRequest, message: "The identity provider was taken away meanwhile.", hint: "Begin anew from the first page."}
+	}
+	// RFC 9207: a provider that says who it is has to be the one that was asked.
+	if iss := q.Get("iss"); iss != "" && iss != flow.Issuer {
+		return &provider.Refusal{Reason: "issuer", Text: "another provider answered than the one that was asked"}
+	}
+	if why := q.Get("error"); why != "" {
+		return &fault{status: http.StatusForbidden, message: "The identity provider did not sign you in.", hint: "Begin anew, and allow it there."}
+	}
+	claims, err := p.Finish(r.Context(), flow, h.redirect(), q.Get("code"))
+	if err != nil {
+		var refusal *provider.Refusal
+		if errors.As(err, &refusal) {
+			h.callers.Door().Failed(from, "")
+		}
+		return err
+	}
+	secret, err := h.desk.Enter(r.Context(), claims, h.cookie(r, sessionCookie), h.from(r))
+	if err != nil {
+		return err
+	}
+	h.setCookie(w, sessionCookie, secret, h.cfg.Life)
+	http.Redirect(w, r, localPath(flow.Return), http.StatusSeeOther)
+	return nil
+}
+
+// followLink signs in by a link that was given out. A browser that only looks ahead
+// does not use it up.
+func (h *Handler) followLink(w http.ResponseWriter, r *http.Request) error {
+	if r.Method == http.MethodHead || strings.HasPrefix(r.Header.Get("Sec-Purpose"), "prefetch") || r.Header.Get("Purpose") == "prefetch" {
+		return &fault{status: http.StatusServiceUnavailable, message: "This link is for a person.", hint: "Open it in a browser."}
+	}
+	from := h.cfg.From(r)
+	if err := h.callers.Door().Check(from, ""); err != nil {
+		return err
+	}
+	secret, err := h.desk.Follow(r.Context(), r.URL.Query().Get("t"), h.cookie(r, sessionCookie), h.from(r))
+	if err != nil {
+		h.callers.Door().Failed(from, "")
+		return err
+	}
+	h.setCookie(w, sessionCookie, secret, h.cfg.Life)
+	http.Redirect(w, r, "/", http.StatusSeeOther)
+	return nil
+}
+
+func (h *Handler) signOut(w http.ResponseWriter, r *http.Request, everywhere bool) error {
+	if err := h.desk.Leave(r.Context(), h.cookie(r, sessionCookie), everywhere, h.from(r)); err != nil {
+		return err
+	}
+	h.setCookie(w, sessionCookie, "", -1)
+	http.Redirect(w, r, "/", http.StatusSeeOther)
+	return nil
+}
+
+func (h *Handler) from(r *http.Request) signon.From {
+	return signon.From{Address: first(h.cfg.From(r)), Client: "browser"}
+}
+
+func first(all []netip.Addr) string {
+	if len(all) == 0 {
+		return ""
+	}
+	return all[0].String()
+}
+
+// The cookies, without their prefix.
+const (
+	sessionCookie = "teammem-session"
+	flowCookie    = "teammem-sign-in"
+	// flowLife is how long a person may take at the provider.
+	flowLife = 15 * time.Minute
+)
+
+// cookieName: the prefix makes browsers refuse a cookie that a neighbouring host, or
+// a page without TLS, tries to set. It needs TLS, which loopback has not.
+func (h *Handler) cookieName(name string) string {
+	if h.secure {
+		return "__Host-" + name
+	}
+	return name
+}
+
+func (h *Handler) cookie(r *http.Request, name string) string {
+	c, err := r.Cookie(h.cookieName(name))
+	if err != nil {
+		return ""
+	}
+	return c.Value
+}
+
+// setCookie sets a cookie, or with a negative life takes it away. SameSite is Lax:
+// a strict one would be missing on the way back from the provider.
+func (h *Handler) setCookie(w http.ResponseWriter, name, value string, life time.Duration) {
+	age := int(life / time.Second)
+	if life < 0 {
+		age = -1
+	}
+	http.SetCookie(w, &http.Cookie{
+		Name: h.cookieName(name), Value: value, Path: "/", MaxAge: age, Secure: h.secure, HttpOnly: true, SameSite: http.SameSiteLaxMode,
+	})
+}

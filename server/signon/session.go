@@ -1,0 +1,182 @@
+package signon
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/teammem/teammem/api"
+	"github.com/teammem/teammem/server/audit"
+	"github.com/teammem/teammem/server/auth/provider"
+	"github.com/teammem/teammem/server/store"
+)
+
+const (
+	// secretBytes of randomness are in a session's secret and in a link's.
+	secretBytes = 32
+	// touchEvery is how exact a session's last use is kept.
+	touchEvery = time.Minute
+	// maxFound bounds the memory of what was found lately.
+	maxFound = 4096
+)
+
+// ErrNoSession says that a browser is not signed in, or not any more.
+var ErrNoSession = errors.New("not signed in")
+
+// Enter signs a browser in as whom a provider vouches for. The session that the
+// browser had before ends: a secret that somebody planted is worth nothing.
+func (d *Desk) Enter(ctx context.Context, claims provider.Claims, old string, from From) (secret string, err error) {
+	from.How = "provider"
+	user, err := d.admit(ctx, claims, from)
+	if err != nil {
+		return "", err
+	}
+	return d.begin(ctx, user, old, from)
+}
+
+func (d *Desk) begin(ctx context.Context, user store.UserID, old string, from From) (string, error) {
+	if old != "" {
+		if err := d.end(ctx, old); err != nil {
+			return "", err
+		}
+	}
+	secret, err := d.issue(ctx, store.BrowserSession, user, d.cfg.Life)
+	if err != nil {
+		return "", err
+	}
+	return secret, d.SignedIn(ctx, user, from)
+}
+
+func (d *Desk) issue(ctx context.Context, kind store.SessionKind, user store.UserID, life time.Duration) (string, error) {
+	b := make([]byte, secretBytes)
+	_, _ = rand.Read(b) // it never returns an error; see crypto/rand
+	secret := base64.RawURLEncoding.EncodeToString(b)
+	now := d.now()
+	err := d.store.AddSession(ctx, store.Session{Hash: sha256.Sum256([]byte(secret)), Kind: kind, User: user, Created: now, Seen: now, Until: now.Add(life)})
+	if err != nil {
+		return "", fmt.Errorf("begin a session: %w", err)
+	}
+	return secret, nil
+}
+
+// Link makes a link's secret that signs a user in once.
+func (d *Desk) Link(ctx context.Context, user store.UserID) (string, error) {
+	return d.issue(ctx, store.LinkSession, user, d.cfg.Links)
+}
+
+// Follow signs a browser in by a link. A link that was followed, or is too old, is
+// an [api.Authentication].
+func (d *Desk) Follow(ctx context.Context, link, old string, from From) (secret string, err error) {
+	from.How = "link"
+	hash, now := sha256.Sum256([]byte(link)), d.now()
+	s, err := d.store.Session(ctx, hash)
+	if err == nil && (s.Kind != store.LinkSession || !now.Before(s.Until)) {
+		err = store.ErrNotFound
+	}
+	if err == nil {
+		// Of two who follow it at once one succeeds.
+		s, err = d.store.EndSession(ctx, hash, now)
+	}
+	if errors.Is(err, store.ErrNotFound) {
+		return "", &api.Error{
+			Code: api.Authentication, Message: "this link was used before, or is too old: server login-link makes a new one",
+			Details: api.Details{ErrorCode: api.ErrorCodeTokenInvalid},
+		}
+	}
+	if err != nil {
+		return "", fmt.Errorf("follow a link: %w", err)
+	}
+	return d.begin(ctx, s.User, old, from)
+}
+
+// Session finds whose browser shows a secret. Otherwise the error is
+// [ErrNoSession], or the store's.
+func (d *Desk) Session(ctx context.Context, secret string) (store.UserID, error) {
+	hash, now := sha256.Sum256([]byte(secret)), d.now()
+	s, err := d.session(ctx, hash)
+	switch {
+	case errors.Is(err, store.ErrNotFound):
+		return 0, ErrNoSession
+	case err != nil:
+		return 0, fmt.Errorf("find the session: %w", err)
+	case s.Kind != store.BrowserSession, !s.Ended.IsZero(), !now.Before(s.Until), now.Sub(s.Seen) >= d.cfg.Idle:
+		return 0, ErrNoSession
+	}
+	if now.Sub(s.Seen) >= touchEvery {
+		if err := d.store.TouchSession(ctx, hash, now); err != nil {
+			return 0, fmt.Errorf("note the use of a session: %w", err)
+		}
+		d.drop(hash)
+	}
+	return s.User, nil
+}
+
+// session reads a session, or knows it from less than [FoundFor] ago. That a token
+// was not signed out is known as well: a zero session.
+func (d *Desk) session(ctx context.Context, hash [32]byte) (store.Session, error) {
+	now := d.now()
+	d.mu.Lock()
+	f, ok := d.found[hash]
+	d.mu.Unlock()
+	if !ok || !now.Before(f.until) {
+		s, err := d.store.Session(ctx, hash)
+		if err != nil && !errors.Is(err, store.ErrNotFound) {
+			return s, err
+		}
+		f = found{session: s, until: now.Add(FoundFor)}
+		d.mu.Lock()
+		if len(d.found) >= maxFound {
+			clear(d.found) // each costs one read to be found again
+		}
+		d.found[hash] = f
+		d.mu.Unlock()
+	}
+	if f.session.Kind == "" {
+		return f.session, store.ErrNotFound
+	}
+	return f.session, nil
+}
+
+func (d *Desk) drop(hash [32]byte) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	delete(d.found, hash)
+}
+
+func (d *Desk) end(ctx context.Context, secret string) error {
+	hash := sha256.Sum256([]byte(secret))
+	_, err := d.store.EndSession(ctx, hash, d.now())
+	d.drop(hash)
+	if err != nil && !errors.Is(err, store.ErrNotFound) {
+		return fmt.Errorf("end a session: %w", err)
+	}
+	return nil
+}
+
+// Leave signs a browser out, and with everywhere all others of the same person.
+func (d *Desk) Leave(ctx context.Context, secret string, everywhere bool, from From) error {
+	user, err := d.Session(ctx, secret)
+	if errors.Is(err, ErrNoSession) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if err := d.end(ctx, secret); err != nil {
+		return err
+	}
+	if everywhere {
+		if _, err := d.store.EndSessions(ctx, user, store.BrowserSession, d.now()); err != nil {
+			return fmt.Errorf("end all sessions: %w", err)
+		}
+		d.mu.Lock()
+		clear(d.found)
+		d.mu.Unlock()
+	}
+	from.How = "session"
+	return d.note(ctx, user, from, audit.ActionSignOut)
+}
