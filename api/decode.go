@@ -120,6 +120,8 @@ func DecodePushResult(data []byte) (PushResult, error) {
 			err = r.optional(func() error { return r.epoch(&p.Epoch) })
 		case "changed":
 			err = r.optional(func() (err error) { p.Changed, err = r.wantBool(); return err })
+		case "held":
+			err = r.optional(func() error { return r.wantArray(func() error { return r.held(&p) }) })
 		default:
 			err = r.skip()
 		}
@@ -129,6 +131,28 @@ func DecodePushResult(data []byte) (PushResult, error) {
 		return PushResult{}, err
 	}
 	return p, nil
+}
+
+// held reads one key that was held. What a newer server adds is passed over.
+func (r *jsonReader) held(p *PushResult) error {
+	var h Held
+	err := r.wantObject(func(name string) (err error) {
+		texts := map[string]*string{
+			"key": (*string)(&h.Key), "proposal": &h.Proposal, "state": (*string)(&h.State), "rule": &h.Rule, "class": (*string)(&h.Class), "reason": &h.Reason,
+		}
+		if into := texts[name]; into != nil {
+			*into, err = r.wantString()
+			return err
+		}
+		if name == "line" {
+			line, err := r.wantInt(0)
+			h.Line = int(line)
+			return err
+		}
+		return r.skip()
+	})
+	p.Held = append(p.Held, h)
+	return err
 }
 
 // DecodeChange reads the data of one event of a live stream.

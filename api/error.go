@@ -109,6 +109,9 @@ const (
 	ErrorCodeRefused        = "team_memory_refused" // 422: refused by policy
 	ErrorCodePolicyConflict = "policy_conflict"
 	ErrorCodePolicyTooLarge = "policy_too_large"
+	ErrorCodeNoProposal     = "no_proposal"
+	ErrorCodeProposalClosed = "proposal_changed" // it is not open, or not the text named
+	ErrorCodeOwnProposal    = "own_proposal"
 )
 
 // Error is every error that crosses the wire: the server writes it, the client

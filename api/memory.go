@@ -51,14 +51,19 @@ type PushResult struct {
 	// was asked stood there already: then somebody else made it, and what else it
 	// holds is not known.
 	Changed bool `json:"changed"`
+	// Held are the keys that were not written for everybody: what waits for
+	// approval, and what was rejected before.
+	Held []Held `json:"held,omitempty"`
 }
 
 // Change is one event of a live stream: a repo has reached a version. On the wire
 // it is the data of a server-sent event named [ChangeEvent].
 type Change struct {
-	Repo     RepoSlug `json:"repo"`
-	Version  Version  `json:"version"`
-	Checksum Checksum `json:"checksum"`
+	Repo    RepoSlug `json:"repo"`
+	Version Version  `json:"version"`
+	// Checksum is absent where anything is proposed to the repo: there not everybody
+	// sees the same set.
+	Checksum Checksum `json:"checksum,omitempty"`
 }
 
 // ChangeEvent is the name of the one kind of event on a live stream.
@@ -96,6 +101,8 @@ const (
 	ExtensionSince         = "since"
 	ExtensionModified      = "modified"
 	ExtensionEvents        = "events"
+	ExtensionPolicy        = "policy"
+	ExtensionProposals     = "proposals"
 )
 
 // WhoAmI is what the bearer of a token is told about it.

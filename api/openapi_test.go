@@ -164,7 +164,7 @@ func compareNames(t *testing.T, what string, want, got []string) {
 // wireTypes are the types that cross the wire, each with a value that has all of
 // it, and the name of its schema.
 func wireTypes() map[string]any {
-	sum, version, now := someSum, api.Version(3), api.NewTime(time.Unix(1_800_000_000, 0))
+	text, sum, version, now := "t", someSum, api.Version(3), api.NewTime(time.Unix(1_800_000_000, 0))
 	return map[string]any{
 		"Memory": api.Memory{
 			OrganizationID: "org_1", Repo: "acme/widgets", Version: 3, Epoch: "e", LastModified: now, Checksum: sum, Partial: true,
@@ -175,7 +175,7 @@ func wireTypes() map[string]any {
 			Entries: map[api.Key]string{"a": ""}, Deletions: []api.Key{"b"},
 			BaseChecksums: map[api.Key]*api.Checksum{"a": nil, "b": &sum}, Modified: map[api.Key]api.Time{"a": now},
 		},
-		"PushResult": api.PushResult{OrganizationID: "org_1", Repo: "acme/widgets", Version: 3, Epoch: "e", LastModified: now, Checksum: sum, Changed: true},
+		"PushResult": api.PushResult{OrganizationID: "org_1", Repo: "acme/widgets", Version: 3, Epoch: "e", LastModified: now, Checksum: sum, Changed: true, Held: []api.Held{{Key: "a", Proposal: "prop_1", State: api.ProposalOpen, Rule: "r", Class: api.ClassHiddenText, Line: 1, Reason: "why"}}},
 		"WhoAmI":     api.WhoAmI{OrganizationID: "org_1", Organization: "acme", User: "dana", Role: api.Member, TokenID: "tok_1", Expires: &now},
 		"WellKnown":  api.WellKnown{Server: "teammem", Version: "1", Limits: api.DefaultLimits, Extensions: []string{api.ExtensionSince}},
 		"OrgPolicy": api.OrgPolicy{
@@ -184,6 +184,11 @@ func wireTypes() map[string]any {
 				Accepted: []api.Acceptance{{Fingerprint: "0123456789abcdef", Rule: "r", Reason: "why", User: "dana", At: now}},
 				Review:   []api.ReviewRule{{Role: api.Viewer, Pattern: "**", Approvals: 1}},
 			}.Complete(),
+		},
+		"Proposal": api.Proposal{
+			ID: "prop_1", Repo: "acme/widgets", Key: "a", Deleted: true, State: api.ProposalOpen, Author: "dana", Client: "laptop", At: now, Version: 3,
+			Checksum: sum, Base: &sum, Bytes: 1, Why: "why", Findings: []api.EntryFinding{{Key: "a", Rule: "r", Class: api.ClassSecret}}, Needed: 1,
+			Approved: []api.Approval{{User: "lee", At: now}}, Closed: &now, ClosedBy: "lee", Reason: "no", Content: &text, Current: &text, Standing: &sum, Diff: "d",
 		},
 		"FindingList": api.FindingList{Findings: []api.EntryFinding{{Key: "a", Version: 3, Rule: "r", Class: api.ClassSecret}}, NextCursor: "a"},
 		"Error": (&api.Error{Code: api.Conflict, Message: "m", Details: api.Details{

@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/teammem/teammem/api"
 	"github.com/teammem/teammem/server/events"
 	"github.com/teammem/teammem/server/store"
 )
@@ -57,7 +58,16 @@ func (s *Server) look(ctx context.Context) {
 			return
 		}
 		if head.Version > 0 {
-			s.events.Publish(events.Event{Organization: topic.Organization, Repo: topic.Repo, Version: head.Version, Checksum: head.Checksum})
+			s.events.Publish(events.Event{Organization: topic.Organization, Repo: topic.Repo, Version: head.Version, Checksum: checksumForAll(head)})
 		}
 	}
+}
+
+// checksumForAll is the checksum that an event may name: none where anything is
+// proposed, for there not everybody sees the same set.
+func checksumForAll(head store.Head) api.Checksum {
+	if head.Proposals > 0 {
+		return ""
+	}
+	return head.Checksum
 }

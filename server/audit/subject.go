@@ -8,13 +8,36 @@ import (
 	"github.com/teammem/teammem/api"
 )
 
-// ActionPush is the action of a record that a PUT made.
-const ActionPush = "push"
+// The actions of the records of a repo. A push is a PUT; the others are what became
+// of a proposal.
+const (
+	ActionPush    = "push"
+	ActionApprove = "approve"
+	ActionReject  = "reject"
+)
+
+// Review is the subject of a record of an approval or a rejection.
+type Review struct {
+	Proposal string       `json:"proposal"`
+	Key      api.Key      `json:"key"`
+	Author   string       `json:"author"`
+	Checksum api.Checksum `json:"checksum"`         // of what was reviewed
+	Edited   api.Checksum `json:"edited,omitempty"` // of what the reviewer made of it
+	Applied  bool         `json:"applied"`          // everybody sees it from now on
+	Reason   string       `json:"reason,omitempty"`
+}
+
+// Subject writes the review as a record keeps it, see [Push.Subject].
+func (r Review) Subject() []byte { return subject(r) }
 
 // Push is the subject of a record of a push.
 type Push struct {
 	Checksum api.Checksum `json:"checksum"` // of the repo's set afterwards
 	Keys     []KeyChange  `json:"keys"`     // in byte order
+	// What the push proposed to change, and which of their proposals its author took
+	// back: nobody else has seen any of it.
+	Proposed  []KeyChange `json:"proposed,omitempty"`
+	Withdrawn []api.Key   `json:"withdrawn,omitempty"`
 }
 
 // KeyChange is what a push did to one key. A side on which nothing was live is
@@ -28,12 +51,14 @@ type KeyChange struct {
 // Subject writes the push as a record keeps it: one line of JSON with the fields
 // in the order above and without any space. The bytes are what is hashed, so they
 // are stored as they are and never written anew from what was read.
-func (p Push) Subject() []byte {
+func (p Push) Subject() []byte { return subject(p) }
+
+func subject(v any) []byte {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
 	// Strings in slices of structs: there is nothing here that JSON cannot hold.
-	_ = e.Encode(p)
+	_ = e.Encode(v)
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))
 }
 

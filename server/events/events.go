@@ -33,7 +33,7 @@ type Event struct {
 	Organization string // its public id
 	Repo         api.RepoSlug
 	Version      api.Version
-	Checksum     api.Checksum
+	Checksum     api.Checksum // empty where not everybody sees the same set
 }
 
 // Topic is what a listener may listen to.
@@ -270,7 +270,11 @@ func (l *Listener) frame(e Event) []byte {
 			return nil
 		}
 		l.told[i] = e.Version
-		return fmt.Appendf(nil, "id: %s\nevent: change\ndata: {\"repo\":%q,\"version\":%d,\"checksum\":%q}\n\n", l.id(), e.Repo, e.Version, e.Checksum)
+		frame := fmt.Appendf(nil, "id: %s\nevent: change\ndata: {\"repo\":%q,\"version\":%d", l.id(), e.Repo, e.Version)
+		if e.Checksum != "" {
+			frame = fmt.Appendf(frame, ",\"checksum\":%q", e.Checksum)
+		}
+		return append(frame, "}\n\n"...)
 	}
 	return nil
 }

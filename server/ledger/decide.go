@@ -11,40 +11,66 @@ import (
 	"github.com/teammem/teammem/server/store"
 )
 
+// decide is the change that [request.decide] makes.
+func decide(state store.State, ask *request, now time.Time) (*store.Change, error) {
+	made, err := ask.decide(state, now)
+	return made.change, err
+}
+
 // decide is the rules of a PUT: what becomes of a repo in this state when this is
-// asked. It answers with the change, with nil when all that is asked already
-// stands, or with the refusal. It is pure and may be asked again.
+// asked. It answers with the change, with none when all that is asked already
+// stands, or with the refusal. It is pure and may be asked again. All that is asked
+// is held against what the caller sees, their own proposals included; what is
+// written for everybody also against what everybody sees.
 //
 // The order counts. What already stands is never refused, whatever the request
 // says of its base, so that a retry after a lost reply succeeds. A request from
 // an old state hears of that before it hears of twins and limits, which may be
 // gone in the new one.
-func decide(state store.State, ask *request, now time.Time) (*store.Change, error) {
+func (r *request) decide(state store.State, now time.Time) (decision, error) {
 	now = api.NewTime(now).Time
-	pending := ask.pending(state, now)
+	seen, err := stateFor(state)
+	if err != nil {
+		return decision{}, err
+	}
+	pending, rejected := r.pending(seen, now)
 	if len(pending) == 0 {
-		return nil, nil
+		return decision{head: seen.Head, held: rejected}, nil
 	}
-	if err := ask.checkSizes(pending); err != nil {
-		return nil, err
+	if err := r.check(seen, pending); err != nil {
+		return decision{}, err
 	}
-	standing := func(key api.Key) api.Checksum { return live(state, key).Checksum }
-	if refusal := ask.precondition.Holds(state.Head.Version, checksumOfHead(state.Head), standing, keysOf(pending)); refusal != nil {
-		return nil, refusal
+	p, err := r.part(state, pending)
+	if err != nil {
+		return decision{}, err
 	}
-	if err := ask.checkFindings(pending); err != nil {
-		return nil, err
+	if err := checkNeighbours(state, p.direct); err != nil {
+		return decision{}, err
 	}
-	if err := checkNeighbours(state, pending); err != nil {
-		return nil, err
+	made, err := r.change(state, p, now)
+	made.held = append(made.held, rejected...)
+	return made, err
+}
+
+// check holds what is pending against what the caller sees.
+func (r *request) check(seen store.State, pending []store.Write) error {
+	if err := r.checkSizes(pending); err != nil {
+		return err
 	}
-	if err := ask.checkCount(state.Head, pending); err != nil {
-		return nil, err
+	standing := func(key api.Key) api.Checksum { return live(seen, key).Checksum }
+	if refusal := r.precondition.Holds(seen.Head.Version, checksumOfHead(seen.Head), standing, keysOf(pending)); refusal != nil {
+		return refusal
 	}
-	if err := ask.checkBytes(state, pending); err != nil {
-		return nil, err
+	if err := r.checkFindings(pending); err != nil {
+		return err
 	}
-	return ask.change(state, pending, now)
+	if err := checkNeighbours(seen, pending); err != nil {
+		return err
+	}
+	if err := r.checkCount(seen.Head, pending); err != nil {
+		return err
+	}
+	return r.checkBytes(seen, pending)
 }
 
 // live is the row of a key that has a content, or the zero row.
@@ -64,9 +90,9 @@ func checksumOfHead(head store.Head) api.Checksum {
 	return head.Checksum
 }
 
-// pending is what is left to be done in this state, in key order.
-func (r *request) pending(state store.State, now time.Time) []store.Write {
-	var all []store.Write
+// pending is what is left to be done in this state, in key order. What was rejected
+// before, byte for byte, is not proposed again: it is told apart.
+func (r *request) pending(state store.State, now time.Time) (all []store.Write, rejected []api.Held) {
 	renamed := map[string]bool{} // folds of keys that the request takes away
 	for _, key := range r.deletes {
 		row := live(state, key)
@@ -82,6 +108,10 @@ func (r *request) pending(state store.State, now time.Time) []store.Write {
 	for _, w := range r.writes {
 		fold := w.key.Fold()
 		previous := live(state, w.key).Checksum
+		if s, ok := shadowOf(state.Mine, w.key); ok && s.State == api.ProposalRejected && !s.Deleted && s.Checksum == w.body.Checksum && previous != w.body.Checksum {
+			rejected = append(rejected, wireHeld(s.Proposal, detail{}))
+			continue
+		}
 		if previous == w.body.Checksum || r.staysDeleted(state, w) && !renamed[fold] {
 			continue
 		}
@@ -90,7 +120,7 @@ func (r *request) pending(state store.State, now time.Time) []store.Write {
 		})
 	}
 	slices.SortFunc(all, func(a, b store.Write) int { return cmp.Compare(a.Key, b.Key) })
-	return all
+	return all, rejected
 }
 
 // staysDeleted reports whether a write brings exactly what was deleted and does
@@ -191,31 +221,40 @@ func checkNeighbours(state store.State, pending []store.Write) error {
 	return nil
 }
 
-// change is the next version: the head with the pending writes in it, and its
-// audit record.
-func (r *request) change(state store.State, pending []store.Write, now time.Time) (*store.Change, error) {
-	head, err := r.advance(state, pending)
+// change is the next version: the head with what is written for everybody in it, the
+// proposals, and the audit record. The head of the decision is the caller's.
+func (r *request) change(state store.State, p parts, now time.Time) (decision, error) {
+	head, err := r.advance(state, p.direct)
 	if err != nil {
-		return nil, err
+		return decision{}, err
 	}
 	// A clock that was put back does not put the repo's time back.
 	if head.LastModified.Before(now) {
 		head.LastModified = now
 	}
-	record := r.record(head, pending)
-	head.AuditHead = record.Hash
 	change := &store.Change{
-		Head:   head,
 		Author: store.Author{User: r.caller.User, Token: r.caller.Token, Client: r.caller.Client},
-		Writes: pending,
-		Audit:  record,
+		Writes: p.direct,
 	}
-	for _, w := range pending {
+	var mine []store.Shadow
+	change.Proposals, mine = r.proposals(state, p, head.Version, now)
+	head.Proposals += standing(state.Mine, change.Proposals)
+	change.Audit = r.record(head, p)
+	head.AuditHead = change.Audit.Hash
+	change.Head = head
+	for _, w := range p.direct {
 		for _, f := range r.findingsOf(w) {
 			change.Findings = append(change.Findings, f.Finding)
 		}
 	}
-	return change, nil
+	made := decision{change: change}
+	made.head, err = headFor(head, mine)
+	for _, w := range p.proposed {
+		if s, ok := shadowOf(mine, w.Key); ok {
+			made.held = append(made.held, wireHeld(s.Proposal, w.detail))
+		}
+	}
+	return made, err
 }
 
 // advance is the head with the pending writes in it.
@@ -257,23 +296,38 @@ func (r *request) setOf(w store.Write) *set {
 
 // record is the audit record of the change that makes head, chained to the one
 // before it.
-func (r *request) record(head store.Head, pending []store.Write) audit.Record {
-	push := audit.Push{Checksum: head.Checksum}
-	for _, w := range pending {
-		line := audit.KeyChange{Key: w.Key, Before: w.Previous}
-		if !w.Deleted {
-			line.After = w.Checksum
-		}
-		push.Keys = append(push.Keys, line)
+func (r *request) record(head store.Head, p parts) audit.Record {
+	push := audit.Push{Checksum: head.Checksum, Keys: []audit.KeyChange{}}
+	for _, w := range p.direct {
+		push.Keys = append(push.Keys, lineOf(w))
 	}
+	for _, w := range p.proposed {
+		push.Proposed = append(push.Proposed, lineOf(w.Write))
+	}
+	for _, s := range p.withdrawn {
+		push.Withdrawn = append(push.Withdrawn, s.Key)
+	}
+	return r.caller.record(head, audit.ActionPush, push.Subject())
+}
+
+func lineOf(w store.Write) audit.KeyChange {
+	line := audit.KeyChange{Key: w.Key, Before: w.Previous}
+	if !w.Deleted {
+		line.After = w.Checksum
+	}
+	return line
+}
+
+// record is an audit record of what the caller did, chained to the head's.
+func (c Caller) record(head store.Head, action string, subject []byte) audit.Record {
 	return audit.Record{
 		Seq:      int64(head.Version),
 		At:       head.LastModified,
-		Action:   audit.ActionPush,
-		User:     r.caller.UserName,
-		TokenUID: r.caller.TokenUID,
-		Client:   r.caller.Client,
-		Subject:  push.Subject(),
+		Action:   action,
+		User:     c.UserName,
+		TokenUID: c.TokenUID,
+		Client:   c.Client,
+		Subject:  subject,
 	}.Chain(head.AuditHead)
 }
 

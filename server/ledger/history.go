@@ -1,8 +1,10 @@
 package ledger
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/teammem/teammem/api"
 	"github.com/teammem/teammem/server/store"
@@ -12,14 +14,50 @@ import (
 // first, below version before (0: from the newest), of at most limit versions, none
 // of them split.
 func (l *Ledger) History(ctx context.Context, caller Caller, repo api.RepoSlug, key api.Key, before api.Version, limit int) ([]store.Past, error) {
-	if _, err := l.Head(ctx, caller, repo); err != nil {
+	head, err := l.Head(ctx, caller, repo)
+	if err != nil {
 		return nil, err
 	}
 	past, err := l.store.History(ctx, caller.ref(repo), key, before, limit)
 	if err != nil {
 		return nil, l.explain(ctx, caller, repo, "read the history", err)
 	}
-	return past, nil
+	if head.Proposals == 0 {
+		return past, nil
+	}
+	_, mine, err := l.proposed(ctx, caller, repo)
+	if err != nil {
+		return nil, err
+	}
+	return withProposals(past, mine, key, before, limit), nil
+}
+
+// withProposals adds to a page of changes the caller's own that wait for approval,
+// as changes that the caller sees.
+func withProposals(past []store.Past, mine []store.Shadow, key api.Key, before api.Version, limit int) []store.Past {
+	past = slices.Clone(past)
+	for _, s := range mine {
+		if !open(s) || key != "" && s.Key != key || before > 0 && s.Proposal.Version >= before {
+			continue
+		}
+		past = append(past, store.Past{
+			Write:   store.Write{Key: s.Key, Checksum: s.Checksum, Previous: s.Base, Deleted: s.Deleted, Size: s.Size, Modified: s.Modified},
+			Version: s.Proposal.Version, At: s.At, UserName: s.User, Client: s.Client,
+		})
+	}
+	slices.SortFunc(past, func(a, b store.Past) int {
+		return cmp.Or(cmp.Compare(b.Version, a.Version), cmp.Compare(a.Key, b.Key))
+	})
+	versions := 0
+	for i := range past {
+		if i == 0 || past[i].Version != past[i-1].Version {
+			versions++
+		}
+		if versions > limit {
+			return past[:i]
+		}
+	}
+	return past
 }
 
 // At finds how an entry stood at a version: the last change of its key up to

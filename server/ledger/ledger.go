@@ -58,6 +58,8 @@ type Store interface {
 	Bodies(ctx context.Context, org store.OrgID, sums []api.Checksum, fn func(sum api.Checksum, content []byte) error) error
 	Commit(ctx context.Context, ref store.RepoRef, touched []api.Key, decide store.Decide) (store.Head, error)
 	History(ctx context.Context, ref store.RepoRef, key api.Key, before api.Version, limit int) ([]store.Past, error)
+	Proposals(ctx context.Context, org store.OrgID, query store.ProposalQuery) ([]store.Proposal, error)
+	Proposal(ctx context.Context, org store.OrgID, uid string) (store.Proposal, error)
 	Findings(ctx context.Context, ref store.RepoRef, after api.Key, limit int) ([]store.Finding, error)
 	Policy(ctx context.Context, org store.OrgID) (store.Policy, error)
 	SetPolicy(ctx context.Context, org store.OrgID, policy store.Policy) error
@@ -91,12 +93,19 @@ func New(log *slog.Logger, s Store, now func() time.Time, limits api.Limits, sca
 	return &Ledger{log: log, store: s, now: now, limits: limits, scanner: scanner, tell: tell}
 }
 
-// Head reads a repo's head, in one indexed read. The error is an *[api.Error] with
+// Head reads a repo's head as the caller sees it, in one indexed read, and one more
+// where anything is proposed to the repo. The error is an *[api.Error] with
 // the code [api.NotFound] when the repo has no memory.
 func (l *Ledger) Head(ctx context.Context, caller Caller, repo api.RepoSlug) (store.Head, error) {
 	head, err := l.store.Head(ctx, caller.ref(repo))
 	if err != nil {
 		return store.Head{}, l.explain(ctx, caller, repo, "read the head", err)
+	}
+	if head.Version > 0 && head.Proposals > 0 {
+		head, _, err = l.proposed(ctx, caller, repo)
+		if err != nil {
+			return store.Head{}, err
+		}
 	}
 	if head.Version == 0 {
 		return store.Head{}, noMemory()
@@ -104,7 +113,24 @@ func (l *Ledger) Head(ctx context.Context, caller Caller, repo api.RepoSlug) (st
 	return head, nil
 }
 
-func (c Caller) ref(repo api.RepoSlug) store.RepoRef { return store.RepoRef{Org: c.Org, Slug: repo} }
+// proposed reads the head as the caller sees it, and what the caller's view is
+// made of besides.
+func (l *Ledger) proposed(ctx context.Context, caller Caller, repo api.RepoSlug) (store.Head, []store.Shadow, error) {
+	view, err := l.store.View(ctx, caller.ref(repo), noRows)
+	if err != nil {
+		return store.Head{}, nil, l.explain(ctx, caller, repo, "read the proposals", err)
+	}
+	head, err := headFor(view.Head, view.Mine)
+	if err != nil {
+		return store.Head{}, nil, l.explain(ctx, caller, repo, "read the proposals", err)
+	}
+	return head, view.Mine, nil
+}
+
+// ref names a repo as the caller sees it.
+func (c Caller) ref(repo api.RepoSlug) store.RepoRef {
+	return store.RepoRef{Org: c.Org, Slug: repo, For: c.User}
+}
 
 func noMemory() *api.Error {
 	return &api.Error{

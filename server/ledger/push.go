@@ -3,6 +3,7 @@ package ledger
 import (
 	"cmp"
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"slices"
@@ -19,6 +20,8 @@ type Result struct {
 	// Changed says that the push made the version of the head. Where all that it
 	// asked stood already, somebody else did.
 	Changed bool
+	// Held are the keys that were not written for everybody.
+	Held []api.Held
 }
 
 // Push applies a PUT, whole or not at all, and gives the head that stands
@@ -44,20 +47,32 @@ func (l *Ledger) Push(ctx context.Context, caller Caller, repo api.RepoSlug, pus
 	} else if leave != nil {
 		defer leave()
 	}
-	changed := false
-	head, err := l.store.Commit(ctx, caller.ref(repo), ask.touched(), func(state store.State) (*store.Change, error) {
-		change, err := decide(state, ask, l.now())
-		changed = change != nil
-		return change, err
+	ask.policy = rules.policy.Policy
+	_, _ = rand.Read(ask.seed[:]) // never fails
+	var made decision
+	head, err := l.store.Commit(ctx, caller.ref(repo), ask.touched(), func(state store.State) (_ *store.Change, err error) {
+		made, err = ask.decide(state, l.now())
+		return made.change, err
 	})
 	if err != nil {
 		return Result{}, l.explain(ctx, caller, repo, "push", err)
 	}
-	head.Checksum = checksumOfHead(head)
-	if changed {
-		l.tell(events.Event{Organization: caller.OrgUID, Repo: repo, Version: head.Version, Checksum: head.Checksum})
+	if made.change != nil {
+		l.tell(eventOf(caller, repo, head))
 	}
-	return Result{Head: head, Changed: changed}, nil
+	result := Result{Head: made.head, Changed: made.change != nil, Held: made.held}
+	result.Checksum, result.LastModified = checksumOfHead(made.head), head.LastModified
+	return result, nil
+}
+
+// eventOf is what listeners are told of a change. Where anything is proposed they
+// see different sets, so it names none.
+func eventOf(caller Caller, repo api.RepoSlug, head store.Head) events.Event {
+	e := events.Event{Organization: caller.OrgUID, Repo: repo, Version: head.Version}
+	if head.Proposals == 0 {
+		e.Checksum = checksumOfHead(head)
+	}
+	return e
 }
 
 // request is a push that is well formed in itself. What it needs of the repo is
@@ -71,6 +86,8 @@ type request struct {
 	entryBytes   int
 	repoEntries  int
 	repoBytes    int64 // 0: any number
+	policy       api.Policy
+	seed         [16]byte // of the ids of what it proposes
 }
 
 // write is one entry to be written.

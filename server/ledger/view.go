@@ -18,7 +18,7 @@ type View struct {
 	Deleted []store.Row // tombstones, but those whose key has a live twin
 }
 
-// View reads a repo whole, or what changed after version since. A since that is
+// View reads a repo as the caller sees it, whole, or what changed after version since. A since that is
 // not positive, or that the repo has not reached, gives it whole. The error is an
 // *[api.Error] with the code [api.NotFound] when the repo has no memory.
 func (l *Ledger) View(ctx context.Context, caller Caller, repo api.RepoSlug, since api.Version) (View, error) {
@@ -34,8 +34,16 @@ func (l *Ledger) View(ctx context.Context, caller Caller, repo api.RepoSlug, sin
 	case read.Head.Version == 0:
 		return View{}, noMemory()
 	}
-	live, deleted := parted(read.Rows)
-	return View{Head: read.Head, Partial: partial, Live: live, Deleted: deleted}, nil
+	head, err := headFor(read.Head, read.Mine)
+	if err != nil {
+		return View{}, l.explain(ctx, caller, repo, "read the entries", err)
+	}
+	from := max(since, 0)
+	if !partial {
+		from = 0
+	}
+	live, deleted := parted(overlay(read.Rows, read.Mine, from))
+	return View{Head: head, Partial: partial, Live: live, Deleted: deleted}, nil
 }
 
 // read reads rows from the store, and when these are all rows makes sure that

@@ -15,6 +15,8 @@ var extensions = []string{
 	api.ExtensionSince,
 	api.ExtensionModified,
 	api.ExtensionEvents,
+	api.ExtensionPolicy,
+	api.ExtensionProposals,
 }
 
 // wellKnown says what this server is, to anyone.

@@ -27,7 +27,7 @@ func parseHistoryQuery(c *call) (historyQuery, error) {
 	if err != nil {
 		return historyQuery{}, err
 	}
-	q := historyQuery{values: values, limit: api.DefaultPage}
+	q := historyQuery{values: values}
 	if q.repo, err = api.ParseRepoSlug(values.Get("repo")); err != nil {
 		return q, err
 	}
@@ -37,15 +37,24 @@ func parseHistoryQuery(c *call) (historyQuery, error) {
 			return q, keyError(err)
 		}
 	}
-	if limit := values.Get("limit"); limit != "" {
-		n, err := strconv.Atoi(limit)
-		if err != nil || n < 1 || n > api.MaxPage {
-			return q, badQuery(fmt.Sprintf("limit %q is not a number from 1 to %d", clip(limit), api.MaxPage))
-		}
-		q.limit = n
+	if q.limit, err = parseLimit(values); err != nil {
+		return q, err
 	}
 	q.cursor = values.Get("cursor")
 	return q, nil
+}
+
+// parseLimit reads how many are asked for.
+func parseLimit(values url.Values) (int, error) {
+	limit := values.Get("limit")
+	if limit == "" {
+		return api.DefaultPage, nil
+	}
+	n, err := strconv.Atoi(limit)
+	if err != nil || n < 1 || n > api.MaxPage {
+		return 0, badQuery(fmt.Sprintf("limit %q is not a number from 1 to %d", clip(limit), api.MaxPage))
+	}
+	return n, nil
 }
 
 func keyError(err error) error {
@@ -270,6 +279,7 @@ func (h *Handler) restoreEntry(c *call) error {
 	if err != nil {
 		return err
 	}
+	c.caller.Role = c.roleOn(c.who.Resolve(q.repo))
 	done, err := h.ledger.Restore(c.r.Context(), c.caller, q.repo, ask)
 	if err != nil {
 		return err

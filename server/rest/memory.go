@@ -171,6 +171,7 @@ func (h *Handler) putTeamMemory(c *call) error {
 	if err != nil {
 		return err
 	}
+	c.caller.Role = c.roleOn(c.who.Resolve(query.repo))
 	done, err := h.ledger.Push(ctx, c.caller, query.repo, push, ifMatch)
 	if err != nil {
 		return err
@@ -189,5 +190,6 @@ func writeResult(c *call, epoch api.Epoch, done ledger.Result) error {
 		LastModified:   api.NewTime(done.LastModified),
 		Checksum:       done.Checksum,
 		Changed:        done.Changed,
+		Held:           done.Held,
 	})
 }

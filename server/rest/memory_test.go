@@ -298,7 +298,11 @@ func TestHEADAnswersAsGETWithoutABody(t *testing.T) {
 		target, _ := exampleOf(route)
 		get := b.do(http.MethodGet, target, admin, "")
 		head := b.do(http.MethodHead, target, admin, "")
-		if get.Code != http.StatusOK || head.Code != get.Code {
+		want := http.StatusOK
+		if strings.Contains(route.Pattern, "{id}") {
+			want = http.StatusNotFound // there is no such one; what there is, its own tests show
+		}
+		if get.Code != want || head.Code != get.Code {
 			t.Errorf("%s: GET %d, HEAD %d", route.Pattern, get.Code, head.Code)
 		}
 		for _, name := range []string{"ETag", "Content-Type", api.HeaderVersion, "Cache-Control", "Vary"} {

@@ -56,6 +56,12 @@ type Ledger interface {
 	At(ctx context.Context, caller ledger.Caller, repo api.RepoSlug, key api.Key, version api.Version) (store.Past, []byte, error)
 	Restore(ctx context.Context, caller ledger.Caller, repo api.RepoSlug, ask api.Restore) (ledger.Result, error)
 	Findings(ctx context.Context, caller ledger.Caller, repo api.RepoSlug, after api.Key, limit int) ([]store.Finding, error)
+	Proposals(ctx context.Context, caller ledger.Caller, query store.ProposalQuery) ([]store.Proposal, error)
+	Proposal(ctx context.Context, caller ledger.Caller, id string) (store.Proposal, error)
+	ProposalTexts(ctx context.Context, caller ledger.Caller, p store.Proposal) (proposed, current *string, err error)
+	Approve(ctx context.Context, caller ledger.Caller, id string, ask api.Approve) (store.Proposal, error)
+	Reject(ctx context.Context, caller ledger.Caller, id, reason string) (store.Proposal, error)
+	MayPropose(ctx context.Context, caller ledger.Caller) (bool, error)
 	Policy(ctx context.Context, caller ledger.Caller) (api.OrgPolicy, error)
 	SetPolicy(ctx context.Context, caller ledger.Caller, change api.PolicyChange, ifMatch api.Tags) (api.OrgPolicy, error)
 	AcceptFinding(ctx context.Context, caller ledger.Caller, accept api.Acceptance) (api.OrgPolicy, error)
@@ -190,23 +196,27 @@ type handle func(*call) error
 // handlers are by operation.
 func (h *Handler) handlers() map[string]handle {
 	return map[string]handle{
-		"getTeamMemory": h.getTeamMemory,
-		"putTeamMemory": h.putTeamMemory,
-		"listFindings":  h.listFindings,
-		"getPolicy":     h.getPolicy,
-		"setPolicy":     h.setPolicy,
-		"acceptFinding": h.acceptFinding,
-		"forgetFinding": h.forgetFinding,
-		"whoAmI":        h.whoAmI,
-		"beginSession":  h.beginSession,
-		"endSession":    h.endSession,
-		"liveEvents":    h.liveEvents,
-		"listEntries":   h.listEntries,
-		"getEntry":      h.getEntry,
-		"listHistory":   h.listHistory,
-		"listVersions":  h.listVersions,
-		"getDiff":       h.getDiff,
-		"restoreEntry":  h.restoreEntry,
+		"getTeamMemory":   h.getTeamMemory,
+		"putTeamMemory":   h.putTeamMemory,
+		"listFindings":    h.listFindings,
+		"listProposals":   h.listProposals,
+		"getProposal":     h.getProposal,
+		"approveProposal": h.approveProposal,
+		"rejectProposal":  h.rejectProposal,
+		"getPolicy":       h.getPolicy,
+		"setPolicy":       h.setPolicy,
+		"acceptFinding":   h.acceptFinding,
+		"forgetFinding":   h.forgetFinding,
+		"whoAmI":          h.whoAmI,
+		"liveEvents":      h.liveEvents,
+		"listEntries":     h.listEntries,
+		"getEntry":        h.getEntry,
+		"listHistory":     h.listHistory,
+		"listVersions":    h.listVersions,
+		"getDiff":         h.getDiff,
+		"restoreEntry":    h.restoreEntry,
+		"beginSession":    h.beginSession,
+		"endSession":      h.endSession,
 
 		"listMembers":        h.listMembers,
 		"setMember":          h.setMember,
@@ -330,6 +340,13 @@ func (h *Handler) authorize(c *call) error {
 	if repo == allowed {
 		return h.writes.admit(c)
 	}
+	proposes, err := h.mayPropose(c, repo)
+	if err != nil {
+		return err
+	}
+	if proposes {
+		return h.writes.admit(c)
+	}
 	c.repo = repo
 	return refusedRight(c, repo)
 }
@@ -345,6 +362,25 @@ func (h *Handler) noteRefusal(c *call, err error) {
 		Org: c.who.Org, User: c.who.UserName, TokenUID: c.who.TokenUID, How: c.who.How, Why: e.Details.ErrorCode,
 		What: c.route.Operation, Repo: c.repo, From: c.caller.From,
 	})
+}
+
+// mayPropose reports whether somebody who may not write may send a write all the
+// same, because a review rule makes a proposal of it. What no rule catches the
+// ledger refuses.
+func (h *Handler) mayPropose(c *call, repo api.RepoSlug) (bool, error) {
+	if c.route.Right != api.Write || !c.who.Scope.Admits(api.Write) || repo != "" && !c.who.MayOn(api.Read, repo) {
+		return false, nil
+	}
+	c.caller.Role = c.roleOn(repo)
+	return h.ledger.MayPropose(c.r.Context(), c.caller)
+}
+
+// roleOn is the caller's role on a repo, or in the organization where none is named.
+func (c *call) roleOn(repo api.RepoSlug) api.Role {
+	if repo == "" {
+		return c.who.Role
+	}
+	return c.who.RoleOn(repo)
 }
 
 // expiresSoon is for how long before its end a token says so.

@@ -231,7 +231,7 @@ func TestWhatIsPutIsGot(t *testing.T) {
 		"with space €.md": "tab\there",
 	}
 	put := decode[api.PushResult](t, b.put(entries).Body)
-	got := b.do(http.MethodGet, repoPath, b.viewer, "")
+	got := b.do(http.MethodGet, repoPath, b.member, "") // whose control character others are not served
 	memory := decode[api.Memory](t, got.Body)
 	if !maps.Equal(memory.Content.Entries, entries) {
 		t.Errorf("got %q, want %q", memory.Content.Entries, entries)

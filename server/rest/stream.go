@@ -117,7 +117,11 @@ func (h *Handler) tellCurrent(c *call, l *events.Listener, s events.Stream) erro
 }
 
 func eventOf(organization string, repo api.RepoSlug, head store.Head) events.Event {
-	return events.Event{Organization: organization, Repo: repo, Version: head.Version, Checksum: head.Checksum}
+	e := events.Event{Organization: organization, Repo: repo, Version: head.Version}
+	if head.Proposals == 0 {
+		e.Checksum = head.Checksum // where anything is proposed not everybody sees the same set
+	}
+	return e
 }
 
 // connSink writes to a connection that was taken over. It keeps no buffer of its

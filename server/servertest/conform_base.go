@@ -3,6 +3,7 @@ package servertest
 import (
 	"maps"
 	"net/http"
+	"reflect"
 	"slices"
 	"strings"
 	"time"
@@ -61,7 +62,7 @@ var baseCases = []conformanceCase{
 		push := api.Push{Entries: map[api.Key]string{"a.md": "2", "b.md": "b"}, BaseChecksums: bases{"a.md": sumOf("1"), "b.md": nil}}
 		first := r.ok(r.put(push))
 		first.Changed = false
-		if again := r.ok(r.put(push)); again != first {
+		if again := r.ok(r.put(push)); !reflect.DeepEqual(again, first) {
 			w.Errorf("the retry says %+v, want %+v", again, first)
 		}
 		push.Entries["c.md"], push.BaseChecksums["c.md"] = "c", nil
@@ -105,7 +106,7 @@ var deletionCases = []conformanceCase{
 		deleted := r.delete("b.md")
 		deleted.Changed = false
 		for _, headers := range [][]string{{"If-Match", "*"}, nil} {
-			if again := r.ok(r.put(api.Push{Entries: map[api.Key]string{"b.md": "b"}}, headers...)); again != deleted {
+			if again := r.ok(r.put(api.Push{Entries: map[api.Key]string{"b.md": "b"}}, headers...)); !reflect.DeepEqual(again, deleted) {
 				w.Errorf("the zombie makes %+v of %+v", again, deleted)
 			}
 		}

@@ -2,6 +2,7 @@ package servertest
 
 import (
 	"net/http"
+	"reflect"
 	"strings"
 
 	"github.com/teammem/teammem/api"
@@ -30,11 +31,11 @@ var putCases = []conformanceCase{
 		first.Changed = false
 		for _, headers := range [][]string{nil, {"If-Match", stale}, {"If-Match", "*"}, {"If-Match", first.Checksum.ETag()}} {
 			again := r.ok(r.put(api.Push{Entries: map[api.Key]string{"a.md": "a"}}, headers...))
-			if again != first {
+			if !reflect.DeepEqual(again, first) {
 				w.Errorf("with %q: %+v, want %+v", headers, again, first)
 			}
 		}
-		if again := r.ok(r.put(api.Push{Deletions: []api.Key{"absent.md"}}, "If-Match", stale)); again != first {
+		if again := r.ok(r.put(api.Push{Deletions: []api.Key{"absent.md"}}, "If-Match", stale)); !reflect.DeepEqual(again, first) {
 			w.Errorf("deleting what is not there: %+v", again)
 		}
 	}},

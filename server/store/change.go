@@ -46,7 +46,9 @@ func (w *Write) check() error {
 		return fmt.Errorf("no fold")
 	case w.Deleted && w.Body != nil:
 		return fmt.Errorf("deleted with a body")
-	case !w.Deleted && (w.Body == nil || w.Body.Checksum != w.Checksum):
+	case w.Stored && (w.Deleted || w.Body != nil):
+		return fmt.Errorf("stored already, and deleted or with a body")
+	case !w.Deleted && !w.Stored && (w.Body == nil || w.Body.Checksum != w.Checksum):
 		return fmt.Errorf("no body of its checksum")
 	}
 	return nil

@@ -161,6 +161,10 @@ type Store interface {
 	// (0: from the newest), of at most limit versions. A version is never cut in
 	// two, so the last one's number is the next page's before.
 	History(ctx context.Context, ref RepoRef, key api.Key, before api.Version, limit int) ([]Past, error)
+	// Proposals lists those of an organization.
+	Proposals(ctx context.Context, org OrgID, query ProposalQuery) ([]Proposal, error)
+	// Proposal finds one by its public id. [ErrNotFound].
+	Proposal(ctx context.Context, org OrgID, uid string) (Proposal, error)
 	// Findings lists what was found in the live entries as they stand, in key
 	// order and as they were written, of keys after the one named (empty: of all),
 	// of at most limit keys.
@@ -200,6 +204,9 @@ type Announcement struct {
 type RepoRef struct {
 	Org  OrgID
 	Slug api.RepoSlug
+	// For names whose standing proposals View and Commit show beside what everybody
+	// sees; zero for nobody's. It is no part of the repo's name.
+	For UserID
 }
 
 // Token is a bearer token of one user in one organization. The secret itself is
@@ -232,10 +239,11 @@ type Head struct {
 	ID           RepoID
 	Version      api.Version
 	Checksum     api.Checksum // of the set of live entries
-	Set          []byte       // the ledger's accumulator behind Checksum; read by Commit only
+	Set          []byte       // the ledger's accumulator behind Checksum; read by Commit, and by View where Mine is not empty
 	Entries      int          // live ones
 	Bytes        int64        // of live entries' contents
 	LastModified time.Time
+	Proposals    int      // standing ones, of all authors
 	AuditHead    [32]byte // hash of the newest audit record; read by Commit only
 }
 
@@ -252,7 +260,8 @@ type Row struct {
 // View is what a repo held at one instant.
 type View struct {
 	Head Head
-	Rows []Row // in key order
+	Rows []Row    // in key order
+	Mine []Shadow // all that are standing of [RepoRef.For], in key order
 }
 
 // State is what Commit shows to decide: the head, and the rows of the touched
@@ -263,6 +272,7 @@ type View struct {
 type State struct {
 	Head Head
 	Rows map[api.Key]Row
+	Mine []Shadow // as in [View]
 }
 
 // Decide makes the change, or returns nil for none, or an error for a refusal.
@@ -274,8 +284,9 @@ type Change struct {
 	Author Author
 	Writes []Write
 	// Findings are those of the writes, in the order in which they are listed.
-	Findings []Finding
-	Audit    audit.Record // of this change
+	Findings  []Finding
+	Proposals []ProposalWrite
+	Audit     audit.Record // of this change
 }
 
 // Write is one key of a Change.
@@ -287,7 +298,8 @@ type Write struct {
 	Deleted  bool
 	Size     int
 	Modified time.Time
-	Body     *Body // nil for a deletion
+	Body     *Body // nil for a deletion, and for what is Stored
+	Stored   bool  // the content is there already, as that of a proposal
 }
 
 // Author is who made a change, and from where.

@@ -25,7 +25,7 @@ func (s *Store) Commit(ctx context.Context, ref store.RepoRef, touched []api.Key
 			}
 			r = newRepo()
 		}
-		change, err := decide(store.State{Head: copied(r.head), Rows: r.around(touched)})
+		change, err := decide(store.State{Head: copied(r.head), Rows: r.around(touched), Mine: next.shadows(ref, r)})
 		if err == nil && change != nil {
 			if err = change.Check(r.head); err == nil {
 				r, err = next.apply(ref, r, change)
@@ -109,7 +109,7 @@ func (s *state) apply(ref store.RepoRef, r repo, change *store.Change) (repo, er
 		r.rows = r.rows.with(rowRef{w.Fold, w.Key}, store.Row{
 			Key: w.Key, Checksum: w.Checksum, Deleted: w.Deleted, Size: w.Size, Modified: w.Modified, Version: r.head.Version,
 		})
-		w.Body, w.Fold = nil, ""
+		w.Body, w.Fold, w.Stored = nil, "", false
 		past = append(past, store.Past{
 			Write: w, Version: r.head.Version, At: r.head.LastModified, UserName: author, Client: change.Author.Client,
 		})
@@ -121,6 +121,7 @@ func (s *state) apply(ref store.RepoRef, r repo, change *store.Change) (repo, er
 		}
 	}
 	r.past = r.past.with(r.head.Version, past)
+	r.posed = s.propose(ref, r.posed, change.Proposals)
 	r.found = foundIn(r.found, r.head.Version, change.Findings)
 	record := change.Audit
 	record.At = kept(record.At)

@@ -69,6 +69,7 @@ type repo struct {
 	past  tree[api.Version, []store.Past] // newest version last
 	trail tree[int64, audit.Record]
 	found tree[foundRef, []store.Finding]
+	posed tree[string, store.Proposal] // by public id
 }
 
 type nameRef struct {
@@ -140,6 +141,7 @@ func newRepo() repo {
 		}),
 		past:  newTree[api.Version, []store.Past](cmp.Compare),
 		trail: newTree[int64, audit.Record](cmp.Compare),
+		posed: newTree[string, store.Proposal](strings.Compare),
 		found: newTree[foundRef, []store.Finding](func(a, b foundRef) int {
 			return cmp.Or(cmp.Compare(a.key, b.key), cmp.Compare(a.version, b.version))
 		}),

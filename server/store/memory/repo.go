@@ -43,6 +43,9 @@ func (s *Store) View(ctx context.Context, ref store.RepoRef, since api.Version) 
 			view.Rows = append(view.Rows, row)
 		}
 	}
+	if view.Mine = now.shadows(ref, r); len(view.Mine) > 0 {
+		view.Head.Set = slices.Clone(r.head.Set)
+	}
 	slices.SortFunc(view.Rows, func(a, b store.Row) int { return cmp.Compare(a.Key, b.Key) })
 	return view, nil
 }

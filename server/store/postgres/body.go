@@ -80,11 +80,16 @@ func (db *DB) bodies(ctx context.Context, org store.OrgID, sums []api.Checksum) 
 
 // bodyColumns are the arguments of insertBodies. The order keeps two transactions
 // that bring the same contents from waiting for each other.
-func bodyColumns(all []store.Write) (sums [][]byte, sizes []int32, codings []int16, data [][]byte) {
-	bodies := make([]*store.Body, 0, len(all))
-	for i := range all {
-		if all[i].Body != nil {
-			bodies = append(bodies, all[i].Body)
+func bodyColumns(change *store.Change) (sums [][]byte, sizes []int32, codings []int16, data [][]byte) {
+	bodies := make([]*store.Body, 0, len(change.Writes))
+	for i := range change.Writes {
+		if body := change.Writes[i].Body; body != nil {
+			bodies = append(bodies, body)
+		}
+	}
+	for i := range change.Proposals {
+		if body := change.Proposals[i].Body; body != nil {
+			bodies = append(bodies, body)
 		}
 	}
 	slices.SortFunc(bodies, func(a, b *store.Body) int { return bytes.Compare(raw(a.Checksum), raw(b.Checksum)) })

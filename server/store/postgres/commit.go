@@ -94,24 +94,39 @@ func (t *transaction) queueState(batch *pgx.Batch, touched []api.Key) {
 }
 
 func (t *transaction) readState(ctx context.Context, batch *pgx.Batch, before int) (state store.State, err error) {
-	results := t.conn.SendBatch(ctx, batch)
-	defer func() {
-		if closed := results.Close(); err == nil {
-			err = closed
+	err = t.sendRead(ctx, batch, func(results pgx.BatchResults) error {
+		if err := skip(results, before); err != nil {
+			return err
 		}
-	}()
-	if err = skip(results, before); err != nil {
+		if state.Head, err = scanLockedHead(results.QueryRow()); err != nil {
+			return err
+		}
+		rows, err := scanRows(results, batch.Len())
+		state.Rows = make(map[api.Key]store.Row, len(rows))
+		for _, row := range rows {
+			state.Rows[row.Key] = row
+		}
+		return err
+	})
+	if err != nil || state.Head.Proposals == 0 || t.ref.For == 0 {
 		return state, err
 	}
-	if state.Head, err = scanLockedHead(results.QueryRow()); err != nil {
-		return state, err
-	}
-	rows, err := scanRows(results, batch.Len())
-	state.Rows = make(map[api.Key]store.Row, len(rows))
-	for _, row := range rows {
-		state.Rows[row.Key] = row
-	}
+	batch = &pgx.Batch{}
+	queueShadows(batch, t.ref)
+	err = t.sendRead(ctx, batch, func(results pgx.BatchResults) error {
+		state.Mine, err = scanShadows(results)
+		return err
+	})
 	return state, err
+}
+
+func (t *transaction) sendRead(ctx context.Context, batch *pgx.Batch, read func(pgx.BatchResults) error) error {
+	results := t.conn.SendBatch(ctx, batch)
+	err := read(results)
+	if closed := results.Close(); err == nil {
+		err = closed
+	}
+	return err
 }
 
 // write carries the change out and commits. Once the batch is on its way the
@@ -126,7 +141,7 @@ func (t *transaction) write(ctx context.Context, id store.RepoID, change *store.
 	batch := &pgx.Batch{}
 	queueWrites(batch, t.ref.Org, id, change)
 	batch.Queue(updateHead, int64(id), int64(head.Version), raw(head.Checksum), int32(head.Entries), head.Bytes,
-		instant(head.LastModified), head.Set, head.AuditHead[:])
+		instant(head.LastModified), head.Set, head.AuditHead[:], head.Proposals)
 	batch.Queue(commit)
 	results := t.conn.SendBatch(ctx, batch)
 	err := skip(results, batch.Len()-1)
@@ -145,13 +160,14 @@ func (t *transaction) write(ctx context.Context, id store.RepoID, change *store.
 // queueWrites queues everything of a change but the head.
 func queueWrites(batch *pgx.Batch, org store.OrgID, id store.RepoID, change *store.Change) {
 	repo, version := int64(id), int64(change.Head.Version)
-	if sums, sizes, codings, data := bodyColumns(change.Writes); len(sums) > 0 {
+	if sums, sizes, codings, data := bodyColumns(change); len(sums) > 0 {
 		batch.Queue(insertBodies, int64(org), sums, sizes, codings, data)
 	}
 	if w := columns(change.Writes); len(w.keys) > 0 {
 		batch.Queue(upsertEntries, repo, version, w.keys, w.folds, w.deleted, w.checksums, w.sizes, w.modified)
 		batch.Queue(insertHistory, repo, version, w.keys, w.deleted, w.checksums, w.previous, w.sizes, w.modified)
 	}
+	queueProposals(batch, repo, change.Proposals)
 	queueFindings(batch, repo, change.Head.Version, change.Findings)
 	at := millis(change.Head.LastModified)
 	batch.Queue(insertVersion, repo, version, at, int64(change.Author.User), int64(change.Author.Token), change.Author.Client,

@@ -21,10 +21,11 @@ WHERE h.repo_id = (SELECT id FROM repos WHERE org_id = $1 AND slug = $2)
 `
 	selectHistoryOfKey = historyColumns + `AND h.key = $5 AND h.version < $3 ORDER BY h.version DESC LIMIT $4`
 
-	// selectHistory takes whole versions: from the limit's oldest one on.
+	// selectHistory takes whole versions: from the limit's oldest one on. Versions
+	// that changed nothing that everybody sees are not counted.
 	selectHistory = historyColumns + `AND h.version < $3 AND h.version >= (
 	SELECT coalesce(min(version), 0) FROM (
-		SELECT version FROM versions
+		SELECT DISTINCT version FROM history
 		WHERE repo_id = (SELECT id FROM repos WHERE org_id = $1 AND slug = $2) AND version < $3
 		ORDER BY version DESC LIMIT $4) page)
 ORDER BY h.version DESC, h.key`

@@ -12,10 +12,10 @@ import (
 )
 
 const (
-	selectHead = `SELECT id, version, checksum, entries, bytes, last_modified FROM repos WHERE org_id = $1 AND slug = $2`
+	selectHead = `SELECT id, version, checksum, entries, bytes, last_modified, proposals FROM repos WHERE org_id = $1 AND slug = $2`
 
 	// lockHead also brings what only Commit needs.
-	lockHead = `SELECT id, version, checksum, entries, bytes, last_modified, set_state, audit_head
+	lockHead = `SELECT id, version, checksum, entries, bytes, last_modified, proposals, set_state, audit_head
 FROM repos WHERE org_id = $1 AND slug = $2 FOR NO KEY UPDATE`
 
 	// insertRepo makes the row that a first PUT locks. Of two at once one waits
@@ -26,7 +26,7 @@ SELECT $1::bigint, $2::text, 0, 0, 0, decode(repeat('00', 32), 'hex')
 WHERE NOT EXISTS (SELECT 1 FROM repo_aliases WHERE org_id = $1 AND slug = $2) ON CONFLICT (org_id, slug) DO NOTHING`
 
 	updateHead = `UPDATE repos SET version = $2, checksum = $3, entries = $4, bytes = $5, last_modified = $6,
-	set_state = $7, audit_head = $8 WHERE id = $1`
+	set_state = $7, audit_head = $8, proposals = $9 WHERE id = $1`
 
 	// insertVersion is the change itself.
 	insertVersion = `INSERT INTO versions (repo_id, version, at, user_id, token_id, client, checksum)
@@ -66,6 +66,10 @@ func (db *DB) View(ctx context.Context, ref store.RepoRef, since api.Version) (v
 		} else {
 			batch.Queue(selectEntriesSince, int64(ref.Org), string(ref.Slug), int64(since), int64(farBehind))
 		}
+		if ref.For != 0 {
+			queueShadows(batch, ref)
+			batch.Queue(selectSet, int64(ref.Org), string(ref.Slug))
+		}
 		batch.Queue(commit)
 		return db.send(ctx, conn, batch, func(results pgx.BatchResults) error {
 			if err := skip(results, 2); err != nil {
@@ -75,7 +79,16 @@ func (db *DB) View(ctx context.Context, ref store.RepoRef, since api.Version) (v
 			if view.Head, err = scanHead(results.QueryRow()); err != nil {
 				return err
 			}
-			view.Rows, err = scanRows(results, view.Head.Entries)
+			if view.Rows, err = scanRows(results, view.Head.Entries); err != nil || ref.For == 0 {
+				return err
+			}
+			if view.Mine, err = scanShadows(results); err != nil {
+				return err
+			}
+			set, err := scanSet(results)
+			if len(view.Mine) > 0 {
+				view.Head.Set = set
+			}
 			return err
 		})
 	})
@@ -85,7 +98,7 @@ func (db *DB) View(ctx context.Context, ref store.RepoRef, since api.Version) (v
 // scanHead reads selectHead's row; no row is the zero head.
 func scanHead(row pgx.Row, more ...any) (head store.Head, err error) {
 	var modified *time.Time
-	columns := []any{(*int64)(&head.ID), (*int64)(&head.Version), (*checksum)(&head.Checksum), &head.Entries, &head.Bytes, &modified}
+	columns := []any{(*int64)(&head.ID), (*int64)(&head.Version), (*checksum)(&head.Checksum), &head.Entries, &head.Bytes, &modified, &head.Proposals}
 	if err = row.Scan(append(columns, more...)...); err != nil {
 		if absent(err) == store.ErrNotFound {
 			err = nil

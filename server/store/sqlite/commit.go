@@ -45,7 +45,10 @@ func (db *DB) lock(ctx context.Context, tx *sql.Tx, ref store.RepoRef, touched [
 	if state.Head, err = scanLockedHead(row); err != nil || state.Head.ID == 0 {
 		return state, err
 	}
-	state.Rows, err = db.readState(ctx, tx, state.Head.ID, touched)
+	if state.Rows, err = db.readState(ctx, tx, state.Head.ID, touched); err != nil {
+		return state, err
+	}
+	state.Mine, err = db.shadows(ctx, tx, ref, state.Head)
 	return state, err
 }
 
@@ -79,6 +82,9 @@ func (db *DB) write(ctx context.Context, tx *sql.Tx, ref store.RepoRef, id store
 		insertHistory: tx.StmtContext(ctx, db.statements.insertHistory),
 	}
 	if err := w.writeAll(ref.Org, change.Writes); err != nil {
+		return head, err
+	}
+	if err := w.writeProposals(tx, ref.Org, change.Proposals); err != nil {
 		return head, err
 	}
 	if err := db.writeFindings(ctx, tx, &head, change.Findings); err != nil {
@@ -124,6 +130,6 @@ func (db *DB) writeHead(ctx context.Context, tx *sql.Tx, head *store.Head, chang
 		return err
 	}
 	_, err = tx.StmtContext(ctx, db.statements.updateHead).ExecContext(ctx, repo, version, raw(head.Checksum), head.Entries, head.Bytes,
-		instant(head.LastModified), head.Set, head.AuditHead[:])
+		instant(head.LastModified), head.Set, head.AuditHead[:], head.Proposals)
 	return err
 }
