@@ -177,7 +177,7 @@ func TestDecide(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			state := stateOf(c.live, c.dead)
 			var change *store.Change
-			ask, err := prepare(Caller{}, c.push, tags(c.ifMatch, state), limits)
+			ask, err := prepare(Caller{Role: api.Member}, c.push, tags(c.ifMatch, state), limits)
 			if err == nil {
 				change, err = decide(state, ask, noon)
 			}
@@ -191,7 +191,7 @@ func TestDecide(t *testing.T) {
 // The 412 tells what a client needs for a new plan.
 func TestConflictTellsWhatStands(t *testing.T) {
 	state := stateOf(texts{"a": "2", "b": "1"}, texts{"c": "1"})
-	ask, err := prepare(Caller{}, api.Push{
+	ask, err := prepare(Caller{Role: api.Member}, api.Push{
 		Entries:       texts{"a": "3", "b": "2", "c": "2"},
 		BaseChecksums: bases{"a": based("1"), "b": based("1"), "c": based("1")},
 	}, api.Tags{}, api.DefaultLimits)
@@ -215,7 +215,7 @@ func TestConflictTellsWhatStands(t *testing.T) {
 func TestTooManyEntriesTellsTheNumbers(t *testing.T) {
 	state := stateOf(texts{"a": "1", "b": "1"}, nil)
 	push := api.Push{Entries: texts{"a": "2", "c": "1", "d": "1"}}
-	ask, err := prepare(Caller{MaxEntries: 3}, push, tags("now", state), api.DefaultLimits)
+	ask, err := prepare(Caller{MaxEntries: 3, Role: api.Member}, push, tags("now", state), api.DefaultLimits)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -231,7 +231,7 @@ func TestPushOfVeryManyKeys(t *testing.T) {
 	for i := range mostKeys {
 		push.Entries[api.Key(fmt.Sprint("n", i))] = ""
 	}
-	ask, err := prepare(Caller{MaxEntries: mostKeys}, push, api.Tags{}, api.DefaultLimits)
+	ask, err := prepare(Caller{MaxEntries: mostKeys, Role: api.Member}, push, api.Tags{}, api.DefaultLimits)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -243,7 +243,7 @@ func TestPushOfVeryManyKeys(t *testing.T) {
 		t.Errorf("its checksum is %s, want %s", change.Head.Checksum, want.Checksum)
 	}
 	push.Deletions = []api.Key{"one more"}
-	_, err = prepare(Caller{}, push, api.Tags{}, api.DefaultLimits)
+	_, err = prepare(Caller{Role: api.Member}, push, api.Tags{}, api.DefaultLimits)
 	if got := told(nil, err); got != "413 team_memory_too_many_entries" {
 		t.Errorf("one key more: %s", got)
 	}
@@ -253,7 +253,7 @@ func TestChangeNumbersAndTimes(t *testing.T) {
 	earlier, later := noon.Add(-24*time.Hour), noon.Add(time.Hour)
 	state := stateOf(texts{"a": "1", "b": "1234"}, nil)
 	state.Head.LastModified = later // the clock was put back
-	ask, err := prepare(Caller{UserName: "dana", User: 3, Token: 4, TokenUID: "tok_4", Client: "laptop"}, api.Push{
+	ask, err := prepare(Caller{UserName: "dana", User: 3, Token: 4, TokenUID: "tok_4", Client: "laptop", Role: api.Member}, api.Push{
 		Entries:   texts{"a": "22", "c": "333", "d": "4"},
 		Deletions: []api.Key{"b"},
 		Modified:  map[api.Key]api.Time{"a": api.NewTime(earlier), "c": api.NewTime(later), "z": api.NewTime(earlier)},
@@ -307,7 +307,7 @@ func TestDecideRefusesADamagedHead(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			state := stateOf(texts{"a": "1"}, nil)
 			damage(&state.Head)
-			ask, err := prepare(Caller{}, api.Push{Entries: texts{"a": "2"}}, tags("now", state), api.DefaultLimits)
+			ask, err := prepare(Caller{Role: api.Member}, api.Push{Entries: texts{"a": "2"}}, tags("now", state), api.DefaultLimits)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -220,7 +220,7 @@ func FuzzDecide(f *testing.F) {
 		if named {
 			push.BaseChecksums = bases{api.Key(key): nil, api.Key(gone): based(content)}
 		}
-		ask, err := prepare(Caller{}, push, tags("now", state), api.DefaultLimits)
+		ask, err := prepare(Caller{Role: api.Member}, push, tags("now", state), api.DefaultLimits)
 		if err != nil {
 			if _, ours := api.AsError(err); !ours {
 				t.Fatalf("a push is refused without a reason: %v", err)

@@ -53,6 +53,7 @@ func Run(t *testing.T, open func(t *testing.T) store.Store, options ...Option) {
 		{"TokenNames", testTokenNames},
 		{"TokenRevocation", testTokenRevocation},
 		{"TokenUse", testTokenUse},
+		{"Proposals", testProposals},
 		{"Policy", testPolicy},
 		{"Findings", testFindings},
 		{"Members", testMembers},
