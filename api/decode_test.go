@@ -139,8 +139,10 @@ func TestDecodeHashes(t *testing.T) {
 
 func TestDecodePushResult(t *testing.T) {
 	at, _ := api.ParseTime("2026-11-30T12:00:00Z")
-	want := api.PushResult{OrganizationID: "org_1", Repo: "acme/widgets", Version: 8, Epoch: "e1", LastModified: at, Checksum: someSum, Changed: true,
-		Held: []api.Held{{Key: "a", Proposal: "prop_1", State: api.ProposalOpen, Rule: "r", Class: api.ClassHiddenText, Line: 2, Reason: "why"}}}
+	want := api.PushResult{
+		OrganizationID: "org_1", Repo: "acme/widgets", Version: 8, Epoch: "e1", LastModified: at, Checksum: someSum, Changed: true,
+		Held: []api.Held{{Key: "a", Proposal: "prop_1", State: api.ProposalOpen, Rule: "r", Class: api.ClassHiddenText, Line: 2, Reason: "why"}},
+	}
 	written, err := json.Marshal(want)
 	if err != nil {
 		t.Fatal(err)

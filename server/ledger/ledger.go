@@ -12,6 +12,11 @@
 // none, or with the refusal. Its work grows with the request, not with the repo:
 // the checksum is kept as a sum of its members (see set).
 //
+// What policy or a review rule holds is a proposal: stored, and served to its author
+// alone until others approve it. So every read and every precondition is about what
+// the caller sees, which is what everybody sees but for the caller's own proposals
+// (see shadow.go); a repo without any pays nothing for that.
+//
 // Kept promises (promises.md): S1 to S5 together with the store, S6 (a view is
 // served only when its rows have the checksum it states), S7, S8, S9 and S13.
 //
