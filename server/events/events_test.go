@@ -32,8 +32,8 @@ func (p *page) Close() { p.closed++ }
 func (p *page) changes() (versions []string) {
 	for _, frame := range p.frames {
 		if _, rest, ok := strings.Cut(frame, `"version":`); ok {
-			version, _, _ := strings.Cut(rest, ",")
-			versions = append(versions, version)
+			// A checksum may follow.
+			versions = append(versions, rest[:strings.IndexAny(rest, ",}")])
 		}
 	}
 	return versions
