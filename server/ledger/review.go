@@ -157,7 +157,7 @@ func (l *Ledger) Reject(ctx context.Context, caller Caller, id, reason string) (
 }
 
 func (l *Ledger) review(ctx context.Context, r review, p store.Proposal) (store.Proposal, error) {
-	r.limits = request{caller: r.caller, entryBytes: l.limits.EntryBytes, repoEntries: l.limits.RepoEntries}
+	r.limits = request{caller: r.caller, entryBytes: l.limits.EntryBytes, repoEntries: l.limits.RepoEntries, repoBytes: r.caller.MaxBytes}
 	if r.caller.MaxEntries > 0 {
 		r.limits.repoEntries = r.caller.MaxEntries
 	}
@@ -327,7 +327,10 @@ func (r review) writes(state store.State, row store.Proposal, body *store.Body, 
 	if err := r.limits.checkSizes(direct); err != nil {
 		return nil, err
 	}
-	return direct, r.limits.checkCount(state.Head, direct)
+	if err := r.limits.checkCount(state.Head, direct); err != nil {
+		return nil, err
+	}
+	return direct, r.limits.checkBytes(state, direct)
 }
 
 // findingsIn are those of a proposal, to be listed with the entry.
