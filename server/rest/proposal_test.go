@@ -14,13 +14,14 @@ import (
 // reviewed is a box with an author, a colleague and two maintainers, under a policy.
 type reviewed struct {
 	*box
+	t *testing.T
 	author, colleague, maintainer, second, admin string
 }
 
 func newReviewed(t *testing.T, policy string) *reviewed {
 	b := newBox(t, nil, nil)
 	r := &reviewed{
-		box: b, author: b.member, colleague: b.token("acme", "lee", api.Member), maintainer: b.token("acme", "mia", api.Maintainer),
+		box: b, t: t, author: b.member, colleague: b.token("acme", "lee", api.Member), maintainer: b.token("acme", "mia", api.Maintainer),
 		second: b.token("acme", "max", api.Maintainer), admin: b.token("acme", "ada", api.Admin),
 	}
 	if policy != "" {

@@ -101,7 +101,7 @@ var putCases = []conformanceCase{
 		r := w.repo()
 		entries := map[api.Key]string{
 			"crlf.md": "a\r\nb\r\n", "bom.md": "\ufeffa", "nfc.md": "caf\u00e9", "nfd.md": "cafe\u0301", "empty.md": "",
-			"separators.md": "a\u2028b\u2029", "emoji.md": "👩\u200d👩\u200d👧", "noeol.md": "x", "quotes.md": `"\/` + "`",
+			"tabs.md": "\ta\tb\n", "emoji.md": "👩\u200d👩\u200d👧", "noeol.md": "x", "quotes.md": `"\/` + "`",
 			"spaces.md": " \t ", "replacement.md": "\ufffd", "high.md": "\U0010ffff",
 		}
 		r.write(entries)
