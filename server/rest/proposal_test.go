@@ -14,7 +14,7 @@ import (
 // reviewed is a box with an author, a colleague and two maintainers, under a policy.
 type reviewed struct {
 	*box
-	t *testing.T
+	t                                            *testing.T
 	author, colleague, maintainer, second, admin string
 }
 
