@@ -1,7 +1,6 @@
 package scan
 
 import (
-	"bytes"
 	"cmp"
 	"slices"
 	"unicode/utf8"
@@ -120,23 +119,26 @@ func (d *desk) run(text []byte, start, at int) (last, stop int) {
 	}
 	last = -1
 	state, limit := initial, len(text)
+	// The tables in hand; build may replace the two that grow.
+	classOf, classes, next, accept := &m.class, m.classes, m.next, m.accept
 	i, trail := at, d.trail[:0]
 	for i < limit {
-		class, width := int(m.class[beyond]), 1
-		if c := text[i]; c < beyond {
-			class = int(m.class[c])
-		} else {
+		c, width := text[i], 1
+		if c >= beyond {
 			_, width = utf8.DecodeRune(text[i:])
+			c = beyond
 		}
-		to := m.next[int(state)*m.classes+class]
+		class := int(classOf[c])
+		to := next[int(state)*classes+class]
 		if to == unknown {
 			to = m.build(state, class)
+			next, accept = m.next, m.accept
 		}
 		i += width
 		if state = to; state == dead {
 			break
 		}
-		if m.accept[state] {
+		if accept[state] {
 			if last < 0 {
 				limit = min(limit, i+beyondFirst)
 			}
@@ -163,7 +165,7 @@ func (d *desk) run(text []byte, start, at int) (last, stop int) {
 // confirm asks the regular expression itself about text[at:to], judges the value
 // and records the finding.
 func (d *desk) confirm(v *view, st *start, at, to int, edits []edit) (found bool, err error) {
-	if st.rule.values.needsDigit && !bytes.ContainsFunc(v.text[at:to], isDigit) {
+	if st.rule.values.needsDigit && !hasDigit(v.text[at:to]) {
 		return false, nil
 	}
 	if d.spent.exact += to - at + 8; d.spent.exact > d.spent.mostExact {

@@ -159,7 +159,7 @@ var (
 // excused reports whether the value is none. before is the text ahead of it.
 func (v *valueRule) excused(value, before []byte) bool {
 	switch {
-	case v.needsDigit && !bytes.ContainsFunc(value, isDigit),
+	case v.needsDigit && !hasDigit(value),
 		v.unlessName && isName(value),
 		v.unlessNumber && len(value) <= 5 && !bytes.ContainsFunc(value, func(r rune) bool { return !isDigit(r) }),
 		v.unlessTemplate && template.Match(value),
@@ -277,6 +277,16 @@ func entropyOf(value []byte) float64 {
 }
 
 func isDigit(r rune) bool { return r >= '0' && r <= '9' }
+
+// hasDigit looks at bytes alone: it is asked of every match of many rules.
+func hasDigit(value []byte) bool {
+	for _, c := range value {
+		if c >= '0' && c <= '9' {
+			return true
+		}
+	}
+	return false
+}
 
 func isAlnum(c byte) bool {
 	return c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z'

@@ -1,0 +1,8 @@
+//go:build !linux
+
+package scan
+
+import "time"
+
+// processorTime is not asked for here.
+func processorTime() time.Duration { return 0 }
