@@ -75,6 +75,8 @@ func decodeMemory(data []byte) (Memory, answerFields, error) {
 			err = r.optional(func() (err error) { m.Deleted, err = r.checksums(); return err })
 		case "entryChecksums":
 			err = r.optional(func() (err error) { m.EntryChecksums, err = r.checksums(); return err })
+		case "redacted":
+			err = r.optional(func() (err error) { m.Redacted, err = r.checksumList(); return err })
 		default:
 			err = r.skip()
 		}
@@ -329,6 +331,15 @@ func (r *jsonReader) checksums() (map[Key]Checksum, error) {
 	sums := map[Key]Checksum{}
 	err := r.wantObject(func(key string) (err error) {
 		sums[Key(key)], err = r.wantChecksum()
+		return err
+	})
+	return sums, err
+}
+
+func (r *jsonReader) checksumList() (sums []Checksum, err error) {
+	err = r.wantArray(func() error {
+		sum, err := r.wantChecksum()
+		sums = append(sums, sum)
 		return err
 	})
 	return sums, err

@@ -17,7 +17,7 @@ const (
 		`"checksum":"` + string(someSum) + `","content":{"entries":{"a.md":"A"},"entryChecksums":{"a.md":"` + string(someSum) + `"}}}`
 	fullAnswer = `{"organizationId":"org_1","repo":"Acme/Widgets.git","version":7,"epoch":"e1","lastModified":"2026-11-30T12:00:00.000Z",` +
 		`"checksum":"` + string(someSum) + `","partial":true,"content":{"entries":{"a.md":"A"},"entryChecksums":{"a.md":"` + string(someSum) + `"},` +
-		`"entryModified":{"a.md":"2026-11-01T00:00:00Z","b.md":"once"}},"deleted":{"c.md":"` + string(someSum) + `"},"redacted":[]}`
+		`"entryModified":{"a.md":"2026-11-01T00:00:00Z","b.md":"once"}},"deleted":{"c.md":"` + string(someSum) + `"},"redacted":["` + string(someSum) + `"]}`
 	hashesAnswer = `{"organizationId":"org_1","repo":"acme/widgets","version":7,"lastModified":"2026-11-30T12:00:00.000Z",` +
 		`"checksum":"` + string(someSum) + `","content":{},"entryChecksums":{"a.md":"` + string(someSum) + `"}}`
 )
@@ -36,7 +36,8 @@ func TestDecodeMemory(t *testing.T) {
 			EntryChecksums: map[api.Key]api.Checksum{"a.md": someSum},
 			EntryModified:  map[api.Key]api.Time{"a.md": entryModified},
 		},
-		Deleted: map[api.Key]api.Checksum{"c.md": someSum},
+		Deleted:  map[api.Key]api.Checksum{"c.md": someSum},
+		Redacted: []api.Checksum{someSum},
 	}
 	if !reflect.DeepEqual(m, want) {
 		t.Errorf("got  %+v\nwant %+v", m, want)

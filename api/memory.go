@@ -19,6 +19,9 @@ type Memory struct {
 	// Deleted holds the tombstones: for each deleted key the checksum of what
 	// was deleted. A tombstone is left out while a live twin of its key exists.
 	Deleted map[Key]Checksum `json:"deleted"`
+	// Redacted names contents that an administrator withdrew: a client removes
+	// them wherever it holds them (protocol 2.4).
+	Redacted []Checksum `json:"redacted,omitempty"`
 }
 
 // Content is the entries of a Memory, by key.

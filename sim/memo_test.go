@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
 
 	"github.com/teammem/teammem/api"
 	"github.com/teammem/teammem/client/state"
@@ -103,6 +104,16 @@ func (s *memo) Keep(k state.Kept, mine []byte) (state.Kept, error) {
 	}
 	s.m.step()
 	return k, nil
+}
+
+func (s *memo) Redact(sums []api.Checksum) error {
+	s.m.step()
+	withdrawn := func(piece shelved) bool { return slices.Contains(sums, api.ChecksumOfString(piece.text)) }
+	s.keep, s.trash = slices.DeleteFunc(s.keep, withdrawn), slices.DeleteFunc(s.trash, withdrawn)
+	for _, sum := range sums {
+		delete(s.texts, sum)
+	}
+	return nil
 }
 
 func (s *memo) Trash(t state.Trashed, content []byte) (state.Trashed, error) {

@@ -28,6 +28,7 @@ type box struct {
 	root   string
 	dir    *memdir.Dir
 	store  *state.Store
+	memory syncer.Memory // nil: the store
 	marker memdir.Marker
 	server syncer.Server
 	opts   syncer.Options
@@ -75,7 +76,10 @@ func (b *box) restart() {
 		b.t.Fatal(err)
 	}
 	b.opts.Marker = b.marker
-	b.s = syncer.New(slog.New(slog.DiscardHandler), b.dir, b.server, b.store, testScanner{}, time.Now,
+	if b.memory == nil {
+		b.memory = b.store
+	}
+	b.s = syncer.New(slog.New(slog.DiscardHandler), b.dir, b.server, b.memory, testScanner{}, time.Now,
 		func(e syncer.Event) { b.events = append(b.events, e) }, agreed, b.opts)
 }
 

@@ -59,7 +59,7 @@ func losses(plan []Action, here *here, there *there) []api.Key {
 		size := here.files[a.Key].Fingerprint.Size
 		text, known := there.texts[a.Key]
 		switch {
-		case a.Kind == Remove,
+		case a.Kind == Remove, a.Kind == Redact,
 			a.Kind == Pull && known && size > 0 && int64(len(text))*2 < size:
 			lost = append(lost, a.Key)
 		}

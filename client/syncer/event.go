@@ -26,7 +26,8 @@ const (
 	EventOnline   EventKind = "online"
 	EventSignIn   EventKind = "sign-in"
 	EventWatching EventKind = "watching"
-	EventRetired  EventKind = "retired" // kept or trashed texts that grow old
+	EventRedacted EventKind = "redacted" // withdrawn by an administrator, and removed here
+	EventRetired  EventKind = "retired"  // kept or trashed texts that grow old
 )
 
 // Event is one thing that happened, to some keys. It never holds contents.
@@ -49,6 +50,7 @@ type Report struct {
 	Downloaded []api.Key
 	Merged     []api.Key
 	Removed    []api.Key
+	Redacted   []api.Key // removed here, because their bytes were withdrawn
 	Deleted    []api.Key // at the server
 	Conflicts  []api.Key
 	Failed     []api.Key // could not be written or removed here
@@ -64,6 +66,7 @@ func (r *Report) Add(next *Report) {
 	r.Downloaded = append(r.Downloaded, next.Downloaded...)
 	r.Merged = append(r.Merged, next.Merged...)
 	r.Removed = append(r.Removed, next.Removed...)
+	r.Redacted = append(r.Redacted, next.Redacted...)
 	r.Deleted = append(r.Deleted, next.Deleted...)
 	r.Conflicts = append(r.Conflicts, next.Conflicts...)
 	r.Failed = next.Failed

@@ -83,6 +83,10 @@ func (s *Syncer) fetched(ctx context.Context, m api.Memory) (*there, error) {
 	for _, key := range api.SortedKeys(m.Content.Entries) {
 		s.fetchedEntry(t, m, key)
 	}
+	t.redacted = make(map[api.Checksum]bool, len(m.Redacted))
+	for _, sum := range m.Redacted {
+		t.redacted[sum] = true
+	}
 	for key, sum := range m.Deleted {
 		if _, err := api.ParseKey(string(key)); err == nil {
 			delete(t.live, key)

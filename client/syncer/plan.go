@@ -35,6 +35,8 @@ type Input struct {
 	// agreed: what we have is newer, so nothing is overwritten here, and what
 	// differs is pushed.
 	Offer bool
+	// Redacted are contents that an administrator withdrew.
+	Redacted map[api.Checksum]bool
 	// Seen reports whether a text was ever here. It is asked with Offer only.
 	Seen func(api.Checksum) bool
 }
@@ -58,6 +60,7 @@ const (
 
 	Pull     Kind = "pull"     // write the server's text
 	Remove   Kind = "remove"   // remove the file, its bytes are the deleted ones
+	Redact   Kind = "redact"   // remove the file without a trace, its bytes were withdrawn
 	Rename   Kind = "rename"   // the server changed the spelling of the key From
 	Conflict Kind = "conflict" // both sides changed: merge, or keep ours aside
 
@@ -148,6 +151,8 @@ func (p *planner) decide(key api.Key) (a Action, ok bool) {
 			return at(Blocked, base)
 		}
 		return Action{}, false
+	case local.Checksum != remote && p.Redacted[local.Checksum]:
+		return at(Redact, base)
 	case local.Checksum == remote && remote != "":
 		if base != remote {
 			return at(Agree, base)

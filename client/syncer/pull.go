@@ -35,6 +35,7 @@ func (s *Syncer) pull(ctx context.Context, plan []Action, here *here, there *the
 		s.opts.Progress("pulling", i+1, len(plan))
 	}
 	s.tellPulled(report, restored)
+	complete = s.redact(there) && complete
 	if there.restored {
 		s.offer(plan, there)
 	}
@@ -147,6 +148,8 @@ func (s *Syncer) pullOne(ctx context.Context, a Action, here *here, there *there
 		return s.pullText(ctx, a, here, there, report)
 	case Remove:
 		return s.removeFile(a, here, there, report), nil
+	case Redact:
+		return s.redactFile(ctx, a, here, there, report)
 	case Rename:
 		return s.rename(ctx, a, here, there, report)
 	case Conflict:

@@ -23,6 +23,7 @@ type Directory interface {
 	Write(now time.Time, key api.Key, content []byte, modified time.Time, expect *memdir.File) (memdir.File, error)
 	Remove(key api.Key, expect memdir.File) error
 	Reap(before time.Time, fn func(key api.Key, content []byte) error) error
+	Redact(sums []api.Checksum) error
 }
 
 // Server is the repo's server, as remote.Client is one.
@@ -38,6 +39,7 @@ type Memory interface {
 	Text(sum api.Checksum) ([]byte, bool)
 	Keep(kept state.Kept, mine []byte) (state.Kept, error)
 	Trash(trashed state.Trashed, content []byte) (state.Trashed, error)
+	Redact(sums []api.Checksum) error
 }
 
 // Scanner finds what must not leave, as scan.Scanner is one.
@@ -309,6 +311,7 @@ func (s *Syncer) input(here *here, there *there) Input {
 		Applied:   s.agreed.Tombstones,
 		Propagate: s.opts.Propagate,
 		Offer:     there.restored,
+		Redacted:  there.redacted,
 		Seen: func(sum api.Checksum) bool {
 			_, seen := s.memory.Text(sum)
 			return seen
@@ -470,6 +473,7 @@ type there struct {
 	modified  map[api.Key]api.Time  // times that came with it
 	heard     bool                  // from the server just now, not remembered
 	restored  bool                  // from a backup, and a person has agreed
+	redacted  map[api.Checksum]bool // contents that were withdrawn
 	foul      bool                  // something in the answer could not be verified
 }
 

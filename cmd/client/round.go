@@ -33,6 +33,7 @@ type outcome struct {
 	Downloaded []api.Key     `json:"downloaded"`
 	Merged     []api.Key     `json:"merged"`
 	Removed    []api.Key     `json:"removed"`
+	Redacted   []api.Key     `json:"redacted"`
 	Deleted    []api.Key     `json:"deleted"`
 	Conflicts  []keptFile    `json:"conflicts"`
 	Refused    []refusedFile `json:"refused"`
@@ -186,6 +187,7 @@ func (o outcome) complete(a *app, t *target, report *syncer.Report, events []jso
 	}
 	o.Uploaded, o.Downloaded, o.Merged = filled(report.Uploaded), filled(report.Downloaded), filled(report.Merged)
 	o.Removed, o.Deleted, o.Failed = filled(report.Removed), filled(report.Deleted), filled(report.Failed)
+	o.Redacted = filled(report.Redacted)
 	o.Conflicts, o.Refused, o.SkippedSecrets, o.Events = filled(o.Conflicts), filled(o.Refused), filled(o.SkippedSecrets), filled(events)
 	for _, action := range report.Plan {
 		o.Plan = append(o.Plan, jsonAction{action.Kind, action.Key, action.From, action.Why})
@@ -203,7 +205,7 @@ func filled[T any](list []T) []T {
 
 // planWords are a dry run's verbs; what only changes the state is not shown.
 var planWords = map[syncer.Kind]string{
-	syncer.Pull: "pull", syncer.Remove: "remove here", syncer.Rename: "rename here", syncer.Conflict: "merge or keep aside",
+	syncer.Pull: "pull", syncer.Remove: "remove here", syncer.Redact: "remove as withdrawn", syncer.Rename: "rename here", syncer.Conflict: "merge or keep aside",
 	syncer.Push: "push", syncer.Delete: "delete at the server", syncer.Respell: "rename at the server",
 	syncer.Hold: "hold back", syncer.Blocked: "leave alone", syncer.Missing: "ask about",
 }

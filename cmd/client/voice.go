@@ -27,6 +27,7 @@ var kinds = map[syncer.EventKind]tui.Kind{
 	syncer.EventOnline:   tui.Info,
 	syncer.EventResumed:  tui.Info,
 	syncer.EventWatching: tui.Info,
+	syncer.EventRedacted: tui.Deleted,
 	syncer.EventRetired:  tui.Info,
 }
 
