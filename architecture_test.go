@@ -46,8 +46,8 @@ var walls = []wall{
 	{"crash", "", "what is killed are the built programs, as people run them"},
 	{"server/servertest", "api server server/auth server/store server/store/postgres/pgtest", "a real server in a box is made as a person would make one"},
 
-	{"cmd/client", "api api/scan client client/checkout client/claudemd client/config client/curate client/hook client/lint client/mcp client/memdir client/memory client/merge client/project client/recall client/remote client/signin client/state client/syncer client/tui", "a door: it parses, calls, prints, and maps errors to exit codes; the parts are built in client"},
-	{"client", "api api/scan client/config client/memdir client/project client/remote client/state client/syncer client/watch", "the one place where the client's parts are put together; how a person is told is not its business"},
+	{"cmd/client", "api api/scan client client/checkout client/claudemd client/config client/curate client/guard client/hook client/lint client/mcp client/memdir client/memory client/merge client/project client/recall client/remote client/signin client/state client/syncer client/tui", "a door: it parses, calls, prints, and maps errors to exit codes; the parts are built in client"},
+	{"client", "api client/config client/guard client/memdir client/project client/remote client/state client/syncer client/watch", "the one place where the client's parts are put together; how a person is told is not its business"},
 	{"client/config", "", "settings are read before anything else is known"},
 	{"client/project", "api client/config", "which project this is must not depend on what is synced"},
 	{"client/memdir", "api", "files of a memory directory, whatever they are wanted for"},
@@ -61,11 +61,12 @@ var walls = []wall{
 	{"client/lint", "api api/scan client/curate client/memory", "what is wrong with memories is said from texts; the checkout is asked through a contract of its own"},
 	{"client/checkout", "", "a working tree is looked through, whatever for"},
 	{"client/watch", "", "it says that something changed; what that means is for others"},
+	{"client/guard", "api api/scan client/state", "whether a text may leave is asked by the syncer and by commands; it knows neither"},
 	{"client/merge", "api", "merging is pure: texts in, text out"},
 	{"client/signin", "api client/config", "it speaks with identity providers and keeps what they give; of the server it knows what was announced"},
 	{"client/state", "api client/memdir", "what was agreed on, and how it is written safely"},
 	{"client/remote", "api", "it speaks the contract and knows nothing of files"},
-	{"client/syncer", "api api/scan client/memdir client/merge client/remote client/state", "the plan and the loop that carries it out use the parts; nothing below knows them"},
+	{"client/syncer", "api client/guard client/memdir client/merge client/remote client/state", "the plan and the loop that carries it out use the parts; nothing below knows them"},
 	{"client/tui", "api", "the terminal's voice; it is told what to say in its own words"},
 }
 
@@ -80,7 +81,7 @@ var testWalls = []struct{ pkg, imports, reason string }{
 	{"server/store/... server/servertest server", "server/store/...", "every implementation runs the suite, on a database of its own"},
 	{"bench", "server/store server/audit server/servertest server/store/postgres/pgtest", "the programs that are measured need a database to stand on and a certificate, and their peers write rows of the same form"},
 	{"crash", "server/servertest server server/store/postgres/pgtest", "a database to kill, and a server in a box where only the client is"},
-	{"sim", "api/scan client/memdir client/remote client/state client/syncer server/auth server/ledger server/rest server/store server/store/memory", "the simulation puts whole clients and a whole server together, with a disk, a wire and a clock of its own"},
+	{"sim", "client/guard client/memdir client/remote client/state client/syncer server/auth server/ledger server/rest server/store server/store/memory", "the simulation puts whole clients and a whole server together, with a disk, a wire and a clock of its own"},
 	{"client/...", "client/memdir client/state client/remote", "state and plans are tested on real directories"},
 }
 

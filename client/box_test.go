@@ -17,8 +17,8 @@ import (
 	"time"
 
 	"github.com/teammem/teammem/api"
-	"github.com/teammem/teammem/api/scan"
 	"github.com/teammem/teammem/client"
+	"github.com/teammem/teammem/client/guard"
 	"github.com/teammem/teammem/client/remote"
 	"github.com/teammem/teammem/client/syncer"
 	"github.com/teammem/teammem/server/servertest"
@@ -55,11 +55,7 @@ func (m *machine) tell(e syncer.Event) {
 
 func (m *machine) open() (*client.Session, error) {
 	m.t.Helper()
-	scanner, err := scan.New(scan.Options{})
-	if err != nil {
-		m.t.Fatal(err)
-	}
-	return client.Open(context.Background(), slog.New(slog.DiscardHandler), m.cfg, scanner, m.now, m.tell)
+	return client.Open(context.Background(), slog.New(slog.DiscardHandler), m.cfg, guard.ScanRules, m.now, m.tell)
 }
 
 // once runs one round, as client sync --once does.

@@ -20,6 +20,7 @@ import (
 	"time"
 
 	"github.com/teammem/teammem/api"
+	"github.com/teammem/teammem/client/guard"
 	"github.com/teammem/teammem/client/memdir"
 	"github.com/teammem/teammem/client/remote"
 	"github.com/teammem/teammem/client/state"
@@ -66,6 +67,7 @@ type Session struct {
 	unlock  func() error
 	store   *state.Store
 	remote  *remote.Client
+	guard   *guard.Guard
 	syncer  *syncer.Syncer
 	who     api.WhoAmI
 	pulse   state.Pulse
@@ -94,7 +96,7 @@ func (e *GoneError) Error() string {
 
 // Open opens the directory, takes its lock, and asks the server who we are. On an
 // error everything is closed again.
-func Open(ctx context.Context, log *slog.Logger, cfg Config, scanner syncer.Scanner, now func() time.Time, tell func(syncer.Event)) (_ *Session, err error) {
+func Open(ctx context.Context, log *slog.Logger, cfg Config, rules guard.Rules, now func() time.Time, tell func(syncer.Event)) (_ *Session, err error) {
 	s := &Session{log: log, cfg: cfg, tell: tell, now: now, watching: func() state.Watching { return state.Watching{} }}
 	defer func() {
 		if err != nil {
@@ -131,7 +133,8 @@ func Open(ctx context.Context, log *slog.Logger, cfg Config, scanner syncer.Scan
 	if err := s.retire(); err != nil {
 		return nil, err
 	}
-	s.syncer = syncer.New(log, s.dir, s.remote, s.store, scanner, now, tell, agreed, syncer.Options{
+	s.guard = guard.New(rules, s.store, s.remote, now)
+	s.syncer = syncer.New(log, s.dir, s.remote, s.store, s.guard, now, tell, agreed, syncer.Options{
 		Repo: cfg.Repo, Marker: marker, Limits: limits, PerKey: perKey,
 		Propagate: cfg.Propagate, Accept: cfg.Accept, NoPush: cfg.NoPush, NoPull: cfg.NoPull, DryRun: cfg.DryRun,
 		Same:  func(a, b api.Key) bool { return s.dir.Same(a, b) },

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/teammem/teammem/api"
-	"github.com/teammem/teammem/api/scan"
+	"github.com/teammem/teammem/client/guard"
 	"github.com/teammem/teammem/client/remote"
 	"github.com/teammem/teammem/client/syncer"
 )
@@ -60,14 +60,19 @@ func (m *machine) now() time.Time { return m.w.clock.Add(m.skew) }
 func (m *machine) start(accept bool) {
 	opts := m.opts
 	opts.Accept = accept
-	m.syncer = syncer.New(slog.New(slog.DiscardHandler), m.disk, m.client, m.memory, noScanner{}, m.now,
+	m.syncer = syncer.New(slog.New(slog.DiscardHandler), m.disk, m.client, m.memory, openGuard{}, m.now,
 		func(syncer.Event) {}, m.memory.load(), opts)
 	m.syncer.SaveLate(m.lag)
 }
 
-type noScanner struct{}
+// openGuard lets everything out: what the simulation is about comes after that.
+type openGuard struct{}
 
-func (noScanner) Scan(api.Key, []byte) ([]scan.Finding, error) { return nil, nil }
+func (openGuard) Refresh(context.Context) (bool, error) { return false, nil }
+
+func (openGuard) Forget() {}
+
+func (openGuard) Judge(api.Key, []byte) ([]guard.Judged, error) { return nil, nil }
 
 // killed ends a process between any two of its operations.
 type killed struct{}

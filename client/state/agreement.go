@@ -47,13 +47,16 @@ type Entry struct {
 // Refusal is why an entry does not travel.
 type Refusal struct {
 	Checksum api.Checksum // of the content that was refused
-	Kind     string       // "secret", "limit", "key" or "server"
+	Kind     string       // "secret", "policy", "limit", "clash", "key" or "server"
 	Rule     string       // name of the rule broken, for programs
 	Line     int          // 0: not a matter of one line
 	Message  string       // for people; never holds content
 	Since    time.Time
 	Limit    int64 // bytes or entries, when Kind is "limit"
 }
+
+// Held reports whether it was a scan that refused, here or at the server.
+func (r Refusal) Held() bool { return r.Kind == "secret" || r.Kind == "policy" }
 
 // NewAgreement is an agreement on nothing.
 func NewAgreement() *Agreement {

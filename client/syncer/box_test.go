@@ -13,6 +13,7 @@ import (
 
 	"github.com/teammem/teammem/api"
 	"github.com/teammem/teammem/api/scan"
+	"github.com/teammem/teammem/client/guard"
 	"github.com/teammem/teammem/client/memdir"
 	"github.com/teammem/teammem/client/remote"
 	"github.com/teammem/teammem/client/state"
@@ -29,6 +30,7 @@ type box struct {
 	dir    *memdir.Dir
 	store  *state.Store
 	memory syncer.Memory // nil: the store
+	guard  *wordGuard
 	marker memdir.Marker
 	server syncer.Server
 	opts   syncer.Options
@@ -40,8 +42,8 @@ func newBox(t *testing.T, server syncer.Server) *box {
 	t.Helper()
 	b := &box{
 		t: t, root: filepath.Join(t.TempDir(), "team"), server: server,
-		marker: memdir.Marker{ID: "m1", Server: "s", Organization: "o", Repo: string(repo)},
-		opts:   syncer.Options{Repo: repo, Limits: api.DefaultLimits, PerKey: true},
+		guard: &wordGuard{}, marker: memdir.Marker{ID: "m1", Server: "s", Organization: "o", Repo: string(repo)},
+		opts: syncer.Options{Repo: repo, Limits: api.DefaultLimits, PerKey: true},
 	}
 	if err := os.Mkdir(b.root, 0o755); err != nil {
 		t.Fatal(err)
@@ -79,7 +81,7 @@ func (b *box) restart() {
 	if b.memory == nil {
 		b.memory = b.store
 	}
-	b.s = syncer.New(slog.New(slog.DiscardHandler), b.dir, b.server, b.memory, testScanner{}, time.Now,
+	b.s = syncer.New(slog.New(slog.DiscardHandler), b.dir, b.server, b.memory, b.guard, time.Now,
 		func(e syncer.Event) { b.events = append(b.events, e) }, agreed, b.opts)
 }
 
@@ -166,16 +168,36 @@ func (b *box) told(kind syncer.EventKind, key string) bool {
 	})
 }
 
-// testScanner finds one word, so that no test needs a secret.
-type testScanner struct{}
+// wordGuard finds words, so that no test needs a secret: SECRET is refused and HIDDEN
+// held, until policy says otherwise.
+type wordGuard struct {
+	policy    map[string]api.Verdict
+	changed   bool // the next Refresh finds another policy
+	refreshes int
+	err       error // of Refresh
+}
 
-func (testScanner) Scan(_ api.Key, content []byte) ([]scan.Finding, error) {
+func (g *wordGuard) Refresh(context.Context) (bool, error) {
+	g.refreshes++
+	changed := g.changed
+	g.changed = false
+	return changed, g.err
+}
+
+func (g *wordGuard) Forget() {}
+
+func (g *wordGuard) Judge(_ api.Key, content []byte) (found []guard.Judged, err error) {
 	for i, line := range strings.Split(string(content), "\n") {
-		if strings.Contains(line, "SECRET") {
-			return []scan.Finding{{Rule: "test-secret", Class: scan.Secret, Line: i + 1}}, nil
+		for word, verdict := range map[string]api.Verdict{"SECRET": api.VerdictRefuse, "HIDDEN": api.VerdictHold} {
+			if v, ok := g.policy[word]; ok {
+				verdict = v
+			}
+			if strings.Contains(line, word) {
+				found = append(found, guard.Judged{Finding: scan.Finding{Rule: "test-" + strings.ToLower(word), Line: i + 1}, Verdict: verdict})
+			}
 		}
 	}
-	return nil, nil
+	return found, nil
 }
 
 // fakeServer is a small honest server: one repo, whole-set or per-key

@@ -8,13 +8,14 @@ import (
 	"time"
 
 	"github.com/teammem/teammem/api"
-	"github.com/teammem/teammem/api/scan"
+	"github.com/teammem/teammem/client/guard"
 	"github.com/teammem/teammem/client/state"
 )
 
 // Kinds of refusal, as state.Refusal.Kind holds them.
 const (
 	RefusedSecret = "secret" // held here by the scanner
+	RefusedPolicy = "policy" // the server's scan refused it; another policy ends it
 	RefusedKey    = "key"    // cannot be pushed under this name
 	RefusedLimit  = "limit"  // more than the server takes
 	RefusedClash  = "clash"  // cannot stand beside a key that has come to the server; news ends it
@@ -35,6 +36,9 @@ type item struct {
 // push carries out the part of a plan that changes the server: sorted batches,
 // topics before indexes, one after another, each on what the one before left.
 func (s *Syncer) push(ctx context.Context, plan []Action, here *here, there *there, report *Report) error {
+	if err := s.askPolicy(ctx, plan); err != nil {
+		return err
+	}
 	items, err := s.pushable(plan, here, report)
 	if err != nil {
 		return err
@@ -49,6 +53,19 @@ func (s *Syncer) push(ctx context.Context, plan []Action, here *here, there *the
 		s.opts.Progress("pushing", done, len(items))
 	}
 	return nil
+}
+
+// askPolicy makes sure that what is known of the policy is not old, when there is
+// something to push.
+func (s *Syncer) askPolicy(ctx context.Context, plan []Action) error {
+	if !slices.ContainsFunc(plan, func(a Action) bool { return a.Kind == Push || a.Kind == Respell }) {
+		return nil
+	}
+	changed, err := s.guard.Refresh(ctx)
+	if changed {
+		s.forgiveRefusals(RefusedPolicy)
+	}
+	return err
 }
 
 // pushable reads and scans what the plan wants to push. What may not leave is
@@ -100,7 +117,7 @@ const (
 )
 
 func (s *Syncer) pushItem(a Action, here *here, report *Report) (item, verdict) {
-	if r, ok := s.agreed.Refused[a.Key]; ok && r.Checksum == a.Local && slices.Contains([]string{RefusedLimit, RefusedClash, RefusedServer}, r.Kind) {
+	if r, ok := s.agreed.Refused[a.Key]; ok && r.Checksum == a.Local && slices.Contains([]string{RefusedLimit, RefusedClash, RefusedServer, RefusedPolicy}, r.Kind) {
 		return item{}, stays
 	}
 	if !s.opts.PerKey && a.Base == "" && s.agreed.Tombstones[a.Key] == a.Local {
@@ -131,19 +148,25 @@ func (s *Syncer) pushItem(a Action, here *here, report *Report) (item, verdict) 
 	}, goes
 }
 
-// scan holds back what must not leave. A scanner that fails sends nothing.
+// scan holds back what must not leave. A guard that fails sends nothing.
 func (s *Syncer) scan(key api.Key, text []byte) (r state.Refusal, held bool) {
-	findings, err := s.scanner.Scan(key, text)
+	judged, err := s.guard.Judge(key, text)
 	if err != nil {
-		return state.Refusal{Kind: RefusedSecret, Rule: "scanner", Message: "could not be scanned for secrets: " + err.Error()}, true
+		return state.Refusal{Kind: RefusedSecret, Rule: RuleScanner, Message: "could not be scanned for secrets: " + err.Error()}, true
 	}
-	for _, f := range findings {
-		if scan.DefaultVerdict(f.Class) == scan.Refuse {
-			return state.Refusal{Kind: RefusedSecret, Rule: f.Rule, Line: f.Line}, true
-		}
+	worst := guard.Worst(judged)
+	switch {
+	case worst == nil:
+	case worst.Verdict == api.VerdictRefuse:
+		return state.Refusal{Kind: RefusedSecret, Rule: worst.Rule, Line: worst.Line}, true
+	case worst.Verdict == api.VerdictHold && !s.opts.Proposals:
+		return state.Refusal{Kind: RefusedSecret, Rule: worst.Rule, Line: worst.Line, Message: "has to be reviewed, and this server knows no review"}, true
 	}
 	return state.Refusal{}, false
 }
+
+// RuleScanner stands for a rule where a text could not be scanned at all.
+const RuleScanner = "scanner"
 
 // refuse notes a refusal and tells of it once.
 func (s *Syncer) refuse(key api.Key, r state.Refusal) {
@@ -157,8 +180,8 @@ func (s *Syncer) refuse(key api.Key, r state.Refusal) {
 		s.dirty = true
 	}
 	e := Event{Kind: EventRefused, Keys: []api.Key{key}, Text: r.Message, Hint: "it is tried again when the file changes"}
-	if r.Kind == RefusedSecret {
-		e = Event{Kind: EventHeld, Keys: []api.Key{key}, Text: r.Message, Rule: r.Rule, Line: r.Line, Hint: "take the secret out; the file goes out by itself then"}
+	if r.Held() {
+		e = Event{Kind: EventHeld, Keys: []api.Key{key}, Text: r.Message, Rule: r.Rule, Line: r.Line, Hint: "client secrets " + string(key)}
 	}
 	s.once(e, string(r.Checksum)+r.Kind+r.Rule)
 }
@@ -235,7 +258,11 @@ func (s *sender) send(ctx context.Context, batch []item) error {
 		return errStale
 	case !blamesEntry(e):
 		return err
-	case len(batch) == 1:
+	}
+	if rest := s.withoutRefused(batch, e); len(rest) < len(batch) {
+		return s.send(ctx, rest)
+	}
+	if len(batch) == 1 {
 		s.refusedItem(batch[0], e)
 		return nil
 	}
@@ -244,6 +271,27 @@ func (s *sender) send(ctx context.Context, batch []item) error {
 		return err
 	}
 	return s.send(ctx, batch[half:])
+}
+
+// withoutRefused notes what the server's scan refused, in the words of our own, and
+// gives the rest of the batch. Where the two judge differently the policy has changed.
+func (s *sender) withoutRefused(batch []item, e *api.Error) (rest []item) {
+	first := make(map[api.Key]api.EntryFinding, len(e.Details.Refused))
+	for _, f := range e.Details.Refused {
+		if _, ok := first[f.Key]; !ok {
+			first[f.Key] = f
+		}
+	}
+	for _, it := range batch {
+		f, refused := first[it.key]
+		if !refused || it.sum == "" {
+			rest = append(rest, it)
+			continue
+		}
+		s.guard.Forget()
+		s.refuse(it.key, state.Refusal{Checksum: it.sum, Kind: RefusedPolicy, Rule: f.Rule, Line: f.Line, Message: "the server refuses it"})
+	}
+	return rest
 }
 
 // blamesEntry reports whether a refusal may be the fault of one entry rather

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/teammem/teammem/api"
-	"github.com/teammem/teammem/api/scan"
+	"github.com/teammem/teammem/client/guard"
 	"github.com/teammem/teammem/client/memdir"
 	"github.com/teammem/teammem/client/remote"
 	"github.com/teammem/teammem/client/state"
@@ -42,9 +42,13 @@ type Memory interface {
 	Redact(sums []api.Checksum) error
 }
 
-// Scanner finds what must not leave, as scan.Scanner is one.
-type Scanner interface {
-	Scan(key api.Key, content []byte) ([]scan.Finding, error)
+// Guard says what must not leave, as guard.Guard does.
+type Guard interface {
+	// Refresh asks for the policy where what is known of it is old, and reports
+	// whether it has changed. Forget makes the next call ask in any case.
+	Refresh(ctx context.Context) (changed bool, err error)
+	Forget()
+	Judge(key api.Key, content []byte) ([]guard.Judged, error)
 }
 
 // Options are a syncer's settings.
@@ -55,7 +59,10 @@ type Options struct {
 	// PerKey is set when the server takes baseChecksums (protocol 2.1). Without
 	// it the whole set's checksum is the precondition, chained from reply to
 	// reply.
-	PerKey    bool
+	PerKey bool
+	// Proposals is set when the server keeps what policy holds for review until
+	// somebody has approved it. Without it such a file stays here.
+	Proposals bool
 	Propagate bool // a file deleted by hand is deleted at the server
 	Accept    bool // a person has agreed to what stopped the last round
 	NoPush    bool
@@ -74,14 +81,14 @@ type Options struct {
 
 // Syncer carries out rounds. It belongs to one goroutine.
 type Syncer struct {
-	log     *slog.Logger
-	dir     Directory
-	server  Server
-	memory  Memory
-	scanner Scanner
-	now     func() time.Time
-	tell    func(Event)
-	opts    Options
+	log    *slog.Logger
+	dir    Directory
+	server Server
+	memory Memory
+	guard  Guard
+	now    func() time.Time
+	tell   func(Event)
+	opts   Options
 
 	agreed *state.Agreement
 	dirty  bool            // agreed differs from what is saved
@@ -94,7 +101,7 @@ type Syncer struct {
 
 // New builds a syncer on what was agreed before. tell is called with every event,
 // from the goroutine that runs the round.
-func New(log *slog.Logger, dir Directory, server Server, memory Memory, scanner Scanner, now func() time.Time, tell func(Event), agreed *state.Agreement, opts Options) *Syncer {
+func New(log *slog.Logger, dir Directory, server Server, memory Memory, guard Guard, now func() time.Time, tell func(Event), agreed *state.Agreement, opts Options) *Syncer {
 	if agreed.Entries == nil {
 		agreed.Entries = map[api.Key]state.Entry{}
 	}
@@ -111,7 +118,7 @@ func New(log *slog.Logger, dir Directory, server Server, memory Memory, scanner 
 		opts.Pause = func(context.Context, int) error { return nil }
 	}
 	return &Syncer{
-		log: log, dir: dir, server: server, memory: memory, scanner: scanner, now: now, tell: tell, opts: opts,
+		log: log, dir: dir, server: server, memory: memory, guard: guard, now: now, tell: tell, opts: opts,
 		agreed: agreed, named: map[string]bool{},
 	}
 }
@@ -130,7 +137,9 @@ func (s *Syncer) SetLimits(limits api.Limits, perKey bool) {
 
 // ForgiveAll forgets every refusal of the server, after a new login or a new
 // configuration: one of them may have been the cause.
-func (s *Syncer) ForgiveAll() { s.forgiveRefusals(RefusedLimit, RefusedClash, RefusedServer) }
+func (s *Syncer) ForgiveAll() {
+	s.forgiveRefusals(RefusedLimit, RefusedClash, RefusedServer, RefusedPolicy)
+}
 
 // ErrHalted is wrapped by a round that stopped to ask a person. Nothing was
 // changed on either side, or no more than the round's report says.

@@ -56,12 +56,13 @@ agreement. It stands beside the agent and needs nothing of it.`,
 	f.BoolVar(&a.json, "json", false, "print JSON for programs")
 	f.BoolVar(&a.quiet, "quiet", false, "print only what needs a person")
 	f.BoolVar(&a.yes, "yes", false, "answer questions with yes")
-	root.AddGroup(&cobra.Group{ID: groupSync, Title: "Syncing:"}, &cobra.Group{ID: groupMemory, Title: "Memories:"}, &cobra.Group{ID: groupHistory, Title: "History:"}, &cobra.Group{ID: groupConflict, Title: "Deleting and settling:"}, &cobra.Group{ID: groupAgent, Title: "Serving agents:"}, &cobra.Group{ID: groupLogin, Title: "Signing in:"}, &cobra.Group{ID: groupLook, Title: "Looking:"})
+	root.AddGroup(&cobra.Group{ID: groupSync, Title: "Syncing:"}, &cobra.Group{ID: groupMemory, Title: "Memories:"}, &cobra.Group{ID: groupHistory, Title: "History:"}, &cobra.Group{ID: groupConflict, Title: "Deleting and settling:"}, &cobra.Group{ID: groupSecrets, Title: "What must not leave:"}, &cobra.Group{ID: groupAgent, Title: "Serving agents:"}, &cobra.Group{ID: groupLogin, Title: "Signing in:"}, &cobra.Group{ID: groupLook, Title: "Looking:"})
 	root.AddCommand(
 		a.syncCommand(), a.pullCommand(), a.pushCommand(),
 		a.memoryCommand(),
 		a.logCommand(), a.showCommand(), a.diffCommand(), a.restoreCommand(),
 		a.conflictsCommand(), a.trashCommand(), a.rmCommand(), a.mergeCommand(),
+		a.secretsCommand(),
 		a.loginCommand(), a.logoutCommand(), a.whoAmICommand(),
 		a.recallCommand(), a.contextCommand(),
 		a.hookCommand(), a.hooksCommand(), a.mcpCommand(),
@@ -78,6 +79,7 @@ const (
 	groupHistory  = "history"
 	groupConflict = "conflict"
 	groupAgent    = "agent"
+	groupSecrets  = "secrets"
 	groupLogin    = "login"
 	groupLook     = "look"
 )

@@ -154,7 +154,7 @@ func standingOf(agreed *state.Agreement, store *state.Store) (o outcome, code ex
 	}
 	for _, key := range api.SortedKeys(agreed.Refused) {
 		r := agreed.Refused[key]
-		if r.Kind == syncer.RefusedSecret {
+		if r.Held() {
 			o.SkippedSecrets = append(o.SkippedSecrets, heldFile{Key: key, Rule: r.Rule, Line: r.Line})
 			code = worst(code, exitHeld)
 			continue

@@ -84,7 +84,7 @@ func (a *app) fill(ctx context.Context, view *tui.StatusView, path string, agree
 	}
 	view.Held, view.Kept = len(stands.SkippedSecrets)+len(stands.Refused), len(stands.Conflicts)
 	for _, h := range stands.SkippedSecrets {
-		view.Lines = append(view.Lines, tui.StatusLine{Kind: tui.Held, Key: h.Key, Text: foundText(h.Rule, h.Line), Hint: "take the secret out; the file goes out by itself then"})
+		view.Lines = append(view.Lines, tui.StatusLine{Kind: tui.Held, Key: h.Key, Text: foundText(h.Rule, h.Line), Hint: "client secrets " + string(h.Key)})
 	}
 	for _, r := range stands.Refused {
 		view.Lines = append(view.Lines, tui.StatusLine{Kind: tui.Held, Key: r.Key, Text: r.Message})

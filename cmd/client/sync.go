@@ -16,6 +16,7 @@ import (
 	"github.com/teammem/teammem/api/scan"
 	"github.com/teammem/teammem/client"
 	"github.com/teammem/teammem/client/config"
+	"github.com/teammem/teammem/client/guard"
 	"github.com/teammem/teammem/client/project"
 	"github.com/teammem/teammem/client/state"
 	"github.com/teammem/teammem/client/syncer"
@@ -117,7 +118,7 @@ func (a *app) open(ctx context.Context, args []string, change func(*client.Confi
 		return t, nil, err
 	}
 	cfg.Progress = a.newProgress().step
-	session, err := client.Open(ctx, a.logger(), cfg, newScanner(), time.Now, tell)
+	session, err := client.Open(ctx, a.logger(), cfg, guard.ScanRules, time.Now, tell)
 	if err != nil {
 		return t, nil, err
 	}
