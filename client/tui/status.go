@@ -66,8 +66,10 @@ type StatusView struct {
 	Held    int          `json:"held"`
 	Kept    int          `json:"kept"`
 	Lines   []StatusLine `json:"lines"`
-	Message string       `json:"message,omitempty"` // why it stopped or cannot be reached
-	Hint    string       `json:"hint,omitempty"`
+	// Findings are what a scan finds in the directory; asked for by programs only.
+	Findings any    `json:"findings,omitempty"`
+	Message  string `json:"message,omitempty"` // why it stopped or cannot be reached
+	Hint     string `json:"hint,omitempty"`
 }
 
 // Watcher is how the client that is at work notices edits.

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/teammem/teammem/api"
+	"github.com/teammem/teammem/client/guard"
 	"github.com/teammem/teammem/client/memdir"
 	"github.com/teammem/teammem/client/state"
 	"github.com/teammem/teammem/client/tui"
@@ -69,6 +70,9 @@ func (a *app) status(ctx context.Context, args []string) error {
 		view.Watcher = &tui.Watcher{Mode: w.Mode, Why: w.Why, Folders: w.Folders}
 	}
 	code = worst(code, a.troubles(&view, agreed, pulse))
+	if a.json {
+		view.Findings = a.standingFindings(t, store)
+	}
 	a.term.Status(view)
 	if code != exitDone {
 		return &standing{code}
@@ -98,6 +102,17 @@ func (a *app) fill(ctx context.Context, view *tui.StatusView, path string, agree
 		return code, err
 	}
 	return code, nil
+}
+
+// standingFindings are what a scan finds in the directory as it stands, whether it is
+// let out or not. No server is asked.
+func (a *app) standingFindings(t *target, store *state.Store) []shownFinding {
+	e := &examiner{shelf: &shelf{target: t, store: store}, guard: guard.New(guard.ScanRules, store, nil, time.Now)}
+	report := scanReport{Findings: []shownFinding{}}
+	if err := e.eachFile(nil, &report, func(name string, key api.Key, content []byte) { e.judge(&report, name, key, content) }); err != nil {
+		return nil // what is wrong with the directory is said already
+	}
+	return report.Findings
 }
 
 // quiet is the age of the last good round from which on a person is asked whether
