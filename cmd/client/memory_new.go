@@ -14,6 +14,7 @@ import (
 	"github.com/teammem/teammem/api"
 	"github.com/teammem/teammem/api/scan"
 	"github.com/teammem/teammem/client/curate"
+	"github.com/teammem/teammem/client/guard"
 	"github.com/teammem/teammem/client/memory"
 	"github.com/teammem/teammem/client/tui"
 )
@@ -120,21 +121,28 @@ func (a *app) carry(m *memories, changes []curate.Change) error {
 // guard refuses what must not stand in a directory that others share, and tells of what
 // would be held or flagged. Nothing of what was found is shown.
 func (a *app) guard(m *memories, changes []curate.Change) error {
-	rules := newScanner()
+	var judge *guard.Guard
 	for _, c := range changes {
 		r, key := m.room(c.Key)
 		if r.scope != memory.Team || c.After == nil {
 			continue
 		}
-		found, err := rules.Scan(key, c.After)
+		if judge == nil {
+			e, err := examinerOf(m.target, r.path)
+			if err != nil {
+				return err
+			}
+			judge = e.guard
+		}
+		found, err := judge.Judge(key, c.After)
 		if err != nil {
 			return err
 		}
 		for _, f := range found {
-			switch scan.DefaultVerdict(f.Class) {
-			case scan.Refuse:
-				return &secretError{key: c.Key, finding: f}
-			case scan.Hold, scan.Flag:
+			switch f.Verdict {
+			case api.VerdictRefuse:
+				return &secretError{key: c.Key, finding: f.Finding}
+			case api.VerdictHold, api.VerdictFlag:
 				a.term.Warn(fmt.Sprintf("%s: %s", tui.Escape(string(c.Key)), foundText(f.Rule, f.Line)), "look at it before your team does")
 			}
 		}
