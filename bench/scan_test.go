@@ -264,10 +264,21 @@ func plantedSecret(rng *rand.Rand) string {
 		prefix, set string
 		n           int
 	}{
-		{"ghp_", letters62, 36}, {"AKIA", upper32, 16}, {"glpat-", letters62, 20}, {"npm_", strings.ToLower(letters62[:26]) + "0123456789", 36},
-		{"sk-ant-api03-", letters62, 93}, {"dop_v1_", hexDigits, 64}, {"hf_", letters62[:52], 34}, {"SK", hexDigits, 32},
-		{"shpat_", hexDigits, 32}, {"sk_live_", letters62, 30}, {"AIza", letters62, 35}, {"pul-", hexDigits, 40},
-		{"dapi", hexDigits, 32}, {"xoxb-123456789012-1234567890123-", letters62, 24}, {"glsa_", letters62, 32},
+		{"ghp_", letters62, 36},
+		{"AKIA", upper32, 16},
+		{"glpat-", letters62, 20},
+		{"npm_", strings.ToLower(letters62[:26]) + "0123456789", 36},
+		{"sk-ant-api03-", letters62, 93},
+		{"dop_v1_", hexDigits, 64},
+		{"hf_", letters62[:52], 34},
+		{"SK", hexDigits, 32},
+		{"shpat_", hexDigits, 32},
+		{"sk_live_", letters62, 30},
+		{"AIza", letters62, 35},
+		{"pul-", hexDigits, 40},
+		{"dapi", hexDigits, 32},
+		{"xoxb-123456789012-1234567890123-", letters62, 24},
+		{"glsa_", letters62, 32},
 	}
 	f := forms[rng.IntN(len(forms))]
 	secret := f.prefix + tail(rng, f.set, f.n)

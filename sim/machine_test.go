@@ -72,6 +72,8 @@ func (openGuard) Refresh(context.Context) (bool, error) { return false, nil }
 
 func (openGuard) Forget() {}
 
+func (openGuard) Reviews() bool { return true }
+
 func (openGuard) Judge(api.Key, []byte) ([]guard.Judged, error) { return nil, nil }
 
 // killed ends a process between any two of its operations.

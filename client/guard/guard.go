@@ -139,6 +139,13 @@ func (g *Guard) Learn(policy api.OrgPolicy) error {
 // judged by another policy.
 func (g *Guard) Forget() { g.asked = time.Time{} }
 
+// Reviews reports whether what is held becomes a proposal: a server that has policies
+// keeps it apart, a stock one would publish it.
+func (g *Guard) Reviews() bool {
+	g.load()
+	return g.policy.FingerprintKey != ""
+}
+
 // Places where a finding was accepted.
 const (
 	ByOrganization = "organization"

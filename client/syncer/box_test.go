@@ -172,6 +172,7 @@ func (b *box) told(kind syncer.EventKind, key string) bool {
 // held, until policy says otherwise.
 type wordGuard struct {
 	policy    map[string]api.Verdict
+	reviews   bool
 	changed   bool // the next Refresh finds another policy
 	refreshes int
 	err       error // of Refresh
@@ -185,6 +186,8 @@ func (g *wordGuard) Refresh(context.Context) (bool, error) {
 }
 
 func (g *wordGuard) Forget() {}
+
+func (g *wordGuard) Reviews() bool { return g.reviews }
 
 func (g *wordGuard) Judge(_ api.Key, content []byte) (found []guard.Judged, err error) {
 	for i, line := range strings.Split(string(content), "\n") {

@@ -39,8 +39,7 @@ func TestHeldForReview(t *testing.T) {
 	if len(f.rows) > 0 || !a.told(syncer.EventHeld, "hidden.md") {
 		t.Errorf("events %v, rows %v", a.events, f.rows)
 	}
-	a.opts.Proposals = true
-	a.restart()
+	a.guard.reviews = true
 	a.mustRound()
 	if f.rows["hidden.md"].text != "HIDDEN\n" || len(a.s.Agreed().Refused) > 0 {
 		t.Errorf("refused %v, rows %v", a.s.Agreed().Refused, f.rows)

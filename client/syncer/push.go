@@ -159,7 +159,7 @@ func (s *Syncer) scan(key api.Key, text []byte) (r state.Refusal, held bool) {
 	case worst == nil:
 	case worst.Verdict == api.VerdictRefuse:
 		return state.Refusal{Kind: RefusedSecret, Rule: worst.Rule, Line: worst.Line}, true
-	case worst.Verdict == api.VerdictHold && !s.opts.Proposals:
+	case worst.Verdict == api.VerdictHold && !s.guard.Reviews():
 		return state.Refusal{Kind: RefusedSecret, Rule: worst.Rule, Line: worst.Line, Message: "has to be reviewed, and this server knows no review"}, true
 	}
 	return state.Refusal{}, false

@@ -49,6 +49,9 @@ type Guard interface {
 	Refresh(ctx context.Context) (changed bool, err error)
 	Forget()
 	Judge(key api.Key, content []byte) ([]guard.Judged, error)
+	// Reviews reports whether the server keeps what policy holds apart until
+	// somebody has approved it. Where it does not, such a file stays here.
+	Reviews() bool
 }
 
 // Options are a syncer's settings.
@@ -59,10 +62,7 @@ type Options struct {
 	// PerKey is set when the server takes baseChecksums (protocol 2.1). Without
 	// it the whole set's checksum is the precondition, chained from reply to
 	// reply.
-	PerKey bool
-	// Proposals is set when the server keeps what policy holds for review until
-	// somebody has approved it. Without it such a file stays here.
-	Proposals bool
+	PerKey    bool
 	Propagate bool // a file deleted by hand is deleted at the server
 	Accept    bool // a person has agreed to what stopped the last round
 	NoPush    bool
