@@ -16,6 +16,7 @@ const (
 	EventDeleted  EventKind = "deleted"  // at the server, by us
 	EventRestored EventKind = "restored" // a file deleted by hand came back
 	EventHeld     EventKind = "held"
+	EventProposed EventKind = "proposed" // sent, and waits for somebody's approval
 	EventRefused  EventKind = "refused"
 	EventConflict EventKind = "conflict"
 	EventSkipped  EventKind = "skipped"

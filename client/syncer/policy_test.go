@@ -41,6 +41,9 @@ func TestHeldForReview(t *testing.T) {
 	}
 	a.guard.reviews = true
 	a.mustRound()
+	if !a.told(syncer.EventProposed, "hidden.md") || a.told(syncer.EventPushed, "hidden.md") {
+		t.Errorf("events %v", a.events)
+	}
 	if f.rows["hidden.md"].text != "HIDDEN\n" || len(a.s.Agreed().Refused) > 0 {
 		t.Errorf("refused %v, rows %v", a.s.Agreed().Refused, f.rows)
 	}

@@ -30,7 +30,8 @@ type item struct {
 	from api.Key      // of a new spelling: the old one, whose checksum is base
 	text []byte
 	at   time.Time
-	size int // of its part of the body
+	size int           // of its part of the body
+	held *guard.Judged // what makes a proposal of it; nil: nothing that we know of
 }
 
 // push carries out the part of a plan that changes the server: sorted batches,
@@ -131,7 +132,8 @@ func (s *Syncer) pushItem(a Action, here *here, report *Report) (item, verdict) 
 		report.Pending = true
 		return item{}, later
 	}
-	if r, held := s.scan(a.Key, text); held {
+	r, held, proposes := s.scan(a.Key, text)
+	if held {
 		r.Checksum = a.Local
 		s.refuse(a.Key, r)
 		return item{}, stays
@@ -142,27 +144,30 @@ func (s *Syncer) pushItem(a Action, here *here, report *Report) (item, verdict) 
 		return item{}, stays
 	}
 	return item{
-		key: a.Key, base: a.Base, sum: a.Local, text: text, from: a.From,
+		key: a.Key, base: a.Base, sum: a.Local, text: text, from: a.From, held: proposes,
 		at:   time.Unix(0, here.files[a.Key].Fingerprint.MTime),
 		size: len(quoted) + len(a.Key) + bodyOverhead,
 	}, goes
 }
 
-// scan holds back what must not leave. A guard that fails sends nothing.
-func (s *Syncer) scan(key api.Key, text []byte) (r state.Refusal, held bool) {
+// scan holds back what must not leave, and says what makes a proposal of a text that
+// does. A guard that fails sends nothing.
+func (s *Syncer) scan(key api.Key, text []byte) (r state.Refusal, held bool, proposes *guard.Judged) {
 	judged, err := s.guard.Judge(key, text)
 	if err != nil {
-		return state.Refusal{Kind: RefusedSecret, Rule: RuleScanner, Message: "could not be scanned for secrets: " + err.Error()}, true
+		return state.Refusal{Kind: RefusedSecret, Rule: RuleScanner, Message: "could not be scanned for secrets: " + err.Error()}, true, nil
 	}
 	worst := guard.Worst(judged)
 	switch {
 	case worst == nil:
 	case worst.Verdict == api.VerdictRefuse:
-		return state.Refusal{Kind: RefusedSecret, Rule: worst.Rule, Line: worst.Line}, true
+		return state.Refusal{Kind: RefusedSecret, Rule: worst.Rule, Line: worst.Line}, true, nil
 	case worst.Verdict == api.VerdictHold && !s.guard.Reviews():
-		return state.Refusal{Kind: RefusedSecret, Rule: worst.Rule, Line: worst.Line, Message: "has to be reviewed, and this server knows no review"}, true
+		return state.Refusal{Kind: RefusedSecret, Rule: worst.Rule, Line: worst.Line, Message: "has to be reviewed, and this server knows no review"}, true, nil
+	case worst.Verdict == api.VerdictHold:
+		return state.Refusal{}, false, worst
 	}
-	return state.Refusal{}, false
+	return state.Refusal{}, false, nil
 }
 
 // RuleScanner stands for a rule where a text could not be scanned at all.
@@ -335,7 +340,7 @@ func (s *sender) body(batch []item) (push api.Push, ifMatch api.Checksum) {
 
 // sent notes what the server has taken.
 func (s *sender) sent(batch []item, result api.PushResult) {
-	var pushed, deleted []api.Key
+	var pushed, proposed, deleted []api.Key
 	for _, it := range batch {
 		if it.sum == "" {
 			s.dropped(it.key, &there{deleted: map[api.Key]api.Checksum{it.key: it.base}})
@@ -347,10 +352,15 @@ func (s *sender) sent(batch []item, result api.PushResult) {
 		if it.from != "" {
 			s.dropped(it.from, &there{deleted: map[api.Key]api.Checksum{it.from: it.base}})
 		}
+		if it.held != nil {
+			s.tell(Event{Kind: EventProposed, Keys: []api.Key{it.key}, Rule: it.held.Rule, Line: it.held.Line, Hint: "client secrets " + string(it.key)})
+			proposed = append(proposed, it.key)
+			continue
+		}
 		pushed = append(pushed, it.key)
 	}
 	s.report.Changed = true
-	s.report.Uploaded = append(s.report.Uploaded, pushed...)
+	s.report.Uploaded = append(append(s.report.Uploaded, pushed...), proposed...)
 	s.report.Deleted = append(s.report.Deleted, deleted...)
 	s.tellKeys(EventPushed, pushed)
 	s.tellKeys(EventDeleted, deleted)

@@ -20,6 +20,7 @@ const (
 	Deleted  Kind = "deleted"  // removed here, because it was deleted at the server
 	Restored Kind = "restored" // back from the server, the keep or the trash
 	Held     Kind = "held"     // not sent, by the scanner or a policy
+	Proposed Kind = "proposed" // sent, and waits for approval
 	Kept     Kind = "kept"     // our text of a conflict went to the keep
 	Skipped  Kind = "skipped"  // left out, named once
 	Waiting  Kind = "waiting"  // the server cannot be reached
@@ -42,6 +43,7 @@ var looks = map[Kind]look{
 	Deleted:  {"−", good, false},
 	Restored: {"↺", good, false},
 	Held:     {"‖", warning, true},
+	Proposed: {"‖", waiting, false},
 	Kept:     {"!", warning, true},
 	Skipped:  {"·", warning, false},
 	Waiting:  {"…", waiting, false},

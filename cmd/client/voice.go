@@ -17,6 +17,7 @@ var kinds = map[syncer.EventKind]tui.Kind{
 	syncer.EventDeleted:  tui.Deleted,
 	syncer.EventRestored: tui.Restored,
 	syncer.EventHeld:     tui.Held,
+	syncer.EventProposed: tui.Proposed,
 	syncer.EventRefused:  tui.Held,
 	syncer.EventConflict: tui.Kept,
 	syncer.EventSkipped:  tui.Skipped,
@@ -39,6 +40,9 @@ func (a *app) tell(e syncer.Event) {
 		if e.Text != "" {
 			text += ": " + e.Text
 		}
+	}
+	if e.Kind == syncer.EventProposed {
+		text = "proposed: " + foundText(e.Rule, e.Line) + "; it waits for approval"
 	}
 	if e.Kind == syncer.EventDeleted {
 		text = "at the server, for everyone"
