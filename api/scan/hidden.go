@@ -32,18 +32,21 @@ func hiddenRule(name string) RuleInfo {
 // hiddenIn finds hidden text in the original bytes. In a key a comment is no
 // comment.
 func hiddenIn(s *Scanner, text []byte, key bool) []Finding {
-	h := &hidden{scanner: s, text: text}
+	h := &hidden{text: text}
 	h.characters()
 	if !key {
 		h.markup()
+	}
+	// Only now, when the runs are whole: a run may be as long as the text.
+	for i, f := range h.found {
+		h.found[i].Fingerprint = s.fingerprint(text[f.Start:f.End])
 	}
 	return h.found
 }
 
 type hidden struct {
-	scanner *Scanner
-	text    []byte
-	found   []Finding
+	text  []byte
+	found []Finding
 }
 
 // mostHidden bounds how many places are reported.
@@ -52,7 +55,6 @@ const mostHidden = mostOfARule
 func (h *hidden) add(name string, from, to int) {
 	if n := len(h.found); n > 0 && h.found[n-1].Rule == name && h.found[n-1].End == from {
 		h.found[n-1].End = to // a run is one finding
-		h.found[n-1].Fingerprint = h.scanner.fingerprint(h.text[h.found[n-1].Start:to])
 		return
 	}
 	if len(h.found) >= mostHidden {
@@ -61,7 +63,6 @@ func (h *hidden) add(name string, from, to int) {
 	r := hiddenRule(name)
 	h.found = append(h.found, Finding{
 		Rule: r.Name, Class: r.Class, Severity: r.Severity, Start: from, End: to,
-		Fingerprint: h.scanner.fingerprint(h.text[from:to]),
 	})
 }
 
