@@ -120,9 +120,24 @@ func TestNoSecretLeaves(t *testing.T) {
 	}}
 	var said strings.Builder
 	for _, args := range [][]string{
-		{"sync", "--once"}, {"sync", "--once", "--json"}, {"sync", "--dry-run"}, {"push"}, {"status"}, {"status", "--json"}, {"doctor"},
-		{"secrets"}, {"secrets", "--json"}, {"secrets", filepath.Join(team, "pem.md")}, {"secrets", "redact", filepath.Join(team, "plain.md")},
-		{"secrets", "accept", "plain", "--reason", "none"}, {"secrets", "accepted"}, {"conflicts"}, {"trash"}, {"log"}, {"show", "plain.md"}, {"rm", "--yes", "plain.md"},
+		{"sync", "--once"},
+		{"sync", "--once", "--json"},
+		{"sync", "--dry-run"},
+		{"push"},
+		{"status"},
+		{"status", "--json"},
+		{"doctor"},
+		{"secrets"},
+		{"secrets", "--json"},
+		{"secrets", filepath.Join(team, "pem.md")},
+		{"secrets", "redact", filepath.Join(team, "plain.md")},
+		{"secrets", "accept", "plain", "--reason", "none"},
+		{"secrets", "accepted"},
+		{"conflicts"},
+		{"trash"},
+		{"log"},
+		{"show", "plain.md"},
+		{"rm", "--yes", "plain.md"},
 	} {
 		out, code := runQuietly(t, env, args)
 		fmt.Fprintf(&said, "%v: %d\n%s\n", args, code, out)
