@@ -54,7 +54,7 @@ var walls = []wall{
 	{"client/claudemd", "api client/memory", "what an agent is told is read from a file system that comes in; it knows neither project nor server"},
 	{"client/recall", "api client/memdir client/memory", "which memories matter is asked of files, whoever asks; it knows no server and no project"},
 	{"client/memory", "api", "what a memory file says is read from bytes or a file system that comes in, whoever asks"},
-	{"client/hook", "api api/scan client/hook/settings", "what an agent says is read, judged and answered on values; who syncs, ranks and finds directories is the caller's"},
+	{"client/hook", "api api/scan client/hook/settings client/memory", "what an agent says is read, judged and answered on values; who syncs, ranks and finds directories is the caller's"},
 	{"client/hook/settings", "", "an agent's settings file is a text that is edited, whatever is put into it"},
 	{"client/mcp", "api api/scan client/memdir client/memory", "tools over memory files; ranking, history and syncing come in as functions"},
 	{"client/curate", "api client/memory", "what a change to memories comes to is worked out from texts; its caller reads, asks, scans and writes"},

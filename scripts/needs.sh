@@ -19,6 +19,7 @@ look() {
 	missing='' packages=''
 	need gcc "${CC:-gcc}" "the race detector"
 	need git git "checkouts to find projects in"
+	need npm npm "an agent to serve, and the inspector of its protocol"
 	[ -n "${TEAMMEM_TEST_POSTGRES:-}" ] || ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 ||
 		command -v initdb >/dev/null 2>&1 || need postgresql initdb "the store on Postgres"
 	[ "$(uname)" != Linux ] || [ -x /usr/sbin/mkfs.xfs ] || need xfsprogs mkfs.xfs "a disk whose plug is pulled"
@@ -27,8 +28,15 @@ look() {
 	[ -x /usr/bin/lowntfs-3g ] || need ntfs-3g lowntfs-3g "a file system that folds letter case"
 }
 
+# An agent and the inspector of its protocol come from npm, by a script of their own.
+agents() {
+	"$(dirname "$0")/agents.sh" >/dev/null && return
+	[ -z "${CI:-}" ] || exit 1
+	echo "the tests that need an agent are skipped" >&2
+}
+
 look
-[ -n "$packages" ] || exit 0
+[ -n "$packages" ] || { agents; exit 0; }
 
 if [ "$(id -u)" = 0 ] && [ -f /etc/debian_version ] && command -v apt-get >/dev/null 2>&1; then
 	echo "installing:$packages" >&2
@@ -41,7 +49,7 @@ if [ "$(id -u)" = 0 ] && [ -f /etc/debian_version ] && command -v apt-get >/dev/
 	fi
 	rm -f "$log"
 	look
-	[ -n "$packages" ] || exit 0
+	[ -n "$packages" ] || { agents; exit 0; }
 fi
 
 echo "missing, and not installed from here:$missing" >&2
@@ -50,3 +58,4 @@ if [ -n "${CI:-}" ]; then
 	exit 1
 fi
 echo "the tests that need it are skipped" >&2
+case $packages in *npm*) ;; *) agents ;; esac

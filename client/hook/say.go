@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/teammem/teammem/api"
+	"github.com/teammem/teammem/client/memory"
 )
 
 // Hint is a memory that may matter for a question, as an agent is told of it.
@@ -61,6 +62,19 @@ func SayNews(news News, describe func(api.Key) string) string {
 		}
 	}
 	return b.String()
+}
+
+// SayIndex gives an agent the index of a memory directory, as much of it as is loaded.
+func SayIndex(scope memory.Scope, path string, index memory.Cut) string {
+	whose := "your private memory of this project, which never leaves this machine"
+	if scope == memory.Team {
+		whose = "the memory that the team shares"
+	}
+	text := fmt.Sprintf("The index of %s, in %s:\n%s\n", whose, path, strings.TrimSuffix(index.Text, "\n"))
+	if warning := index.Warning(); warning != "" {
+		text += warning + "\n"
+	}
+	return text
 }
 
 // oneLine keeps a description from posing as more than one line of a list.

@@ -101,7 +101,7 @@ func (h *hooked) answer(ctx context.Context) []byte {
 	case hook.SessionStart:
 		h.memo.Forget(h.event.Session, time.Now())
 		h.syncSoon(h.target)
-		return hook.Context(h.event, h.opening(ctx))
+		return hook.Context(h.event, h.opening())
 	case hook.Prompt:
 		return hook.Context(h.event, h.recalled(ctx))
 	case hook.Stop, hook.SessionEnd:
@@ -191,10 +191,25 @@ func (a *app) own(t *target, memo hook.Memo, key api.Key) {
 	}
 }
 
-// opening is what a session begins with: what is remembered, for agents that do not
-// read it themselves, and what is new of it.
-func (h *hooked) opening(ctx context.Context) string {
-	return h.news()
+// opening is what a session begins with: what is new, and for agents that do not read
+// the memory directory themselves the indexes of what is remembered.
+func (h *hooked) opening() string {
+	told := h.news()
+	if h.event.Agent.LoadsMemory() {
+		return told
+	}
+	for _, r := range h.rooms() {
+		dir, err := memdir.Open(r.path)
+		if err != nil {
+			continue
+		}
+		text, err := dir.Read(api.IndexKey, api.DefaultLimits.EntryBytes)
+		_ = dir.Close()
+		if err == nil && len(text) > 0 {
+			told += hook.SayIndex(r.scope, r.path, memory.CutIndex(text))
+		}
+	}
+	return told
 }
 
 // news is what came from the team since a session last began here.
