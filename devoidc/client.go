@@ -104,3 +104,10 @@ func (p *Provider) ValidateJWTProfileScopes(context.Context, string, []string) (
 
 // Health implements op.Storage.
 func (p *Provider) Health(context.Context) error { return nil }
+
+// SetClient registers a client, or changes it.
+func (p *Provider) SetClient(c Client) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.clients[c.ID] = &c
+}

@@ -48,6 +48,9 @@ func (a *app) whoAmICommand() *cobra.Command {
 				return nil
 			}
 			until := "without expiry"
+			if credential.Grant != nil {
+				until = "signed in with " + credential.Grant.Issuer
+			}
 			if who.Expires != nil {
 				until = "until " + who.Expires.Local().Format("2006-01-02 15:04")
 			}

@@ -1,0 +1,226 @@
+package signon
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/teammem/teammem/api"
+	"github.com/teammem/teammem/server/auth/provider"
+	"github.com/teammem/teammem/server/store"
+	"github.com/teammem/teammem/server/store/memory"
+)
+
+// fixture is two servers' desks on one store, with a clock that a test moves.
+type fixture struct {
+	t     *testing.T
+	store *memory.Store
+	org   store.Organization
+	clock time.Time
+	a, b  *Desk
+}
+
+func newFixture(t *testing.T, rules ...string) *fixture {
+	t.Helper()
+	f := &fixture{t: t, store: memory.New(), clock: time.Date(2026, 11, 30, 12, 0, 0, 0, time.UTC)}
+	var err error
+	if f.org, err = f.store.CreateOrganization(context.Background(), store.Organization{UID: "org_1", Name: "acme", Created: f.clock}); err != nil {
+		t.Fatal(err)
+	}
+	cfg := DefaultConfig()
+	for _, text := range rules {
+		rule, err := ParseRule(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		cfg.Join = append(cfg.Join, rule)
+	}
+	desk := func() *Desk {
+		log, now := slog.New(slog.DiscardHandler), func() time.Time { return f.clock }
+		providers, err := provider.New(log, nil, nil, now)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return New(log, f.store, providers, now, cfg, func() {})
+	}
+	f.a, f.b = desk(), desk()
+	return f
+}
+
+func (f *fixture) claims(subject string) provider.Claims {
+	return provider.Claims{
+		Issuer: "https://login.example", Subject: subject, Name: "dana", Email: "dana@acme.example", Verified: true,
+		Grouped: true, Groups: []string{"eng"}, Issued: f.clock, Expires: f.clock.Add(time.Hour),
+	}
+}
+
+func (f *fixture) member(user store.UserID) store.Member {
+	f.t.Helper()
+	in, err := f.store.Memberships(context.Background(), user)
+	if err != nil || len(in) != 1 {
+		f.t.Fatalf("memberships: %+v, %v", in, err)
+	}
+	return in[0].Member
+}
+
+func TestNobodyComesInByAccident(t *testing.T) {
+	f := newFixture(t, "domain:acme.example=acme:member", "group:leads=acme:maintainer")
+	for what, change := range map[string]func(*provider.Claims){
+		"an address that nobody checked": func(c *provider.Claims) { c.Verified = false },
+		"another domain":                 func(c *provider.Claims) { c.Email = "dana@evil-acme.example" },
+		"a domain below":                 func(c *provider.Claims) { c.Email = "dana@acme.example.evil.example" },
+		"two at signs":                   func(c *provider.Claims) { c.Email = "dana@evil.example@acme.example" },
+		"no address":                     func(c *provider.Claims) { c.Email = "" },
+		"a group in other letters":       func(c *provider.Claims) { c.Email, c.Groups = "", []string{"Leads"} },
+	} {
+		c := f.claims("sub-stranger")
+		change(&c)
+		if _, err := f.a.Enter(context.Background(), c, "", From{}); api.CodeOf(err) != api.Permission {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+	if _, err := f.store.Identity(context.Background(), "https://login.example", "sub-stranger"); !errors.Is(err, store.ErrNotFound) {
+		t.Errorf("something was stored of a stranger: %v", err)
+	}
+}
+
+// TestSameNameIsNoIdentity: somebody who is called like a member is somebody else,
+// unless an invitation says so.
+func TestSameNameIsNoIdentity(t *testing.T) {
+	f := newFixture(t, "domain:acme.example=acme:member")
+	ctx := context.Background()
+	token, err := f.store.CreateToken(ctx, store.Token{UID: "tok_1", Org: f.org.ID, UserName: "dana", Role: api.Admin, Hash: [32]byte{1}, Created: f.clock})
+	if err != nil {
+		t.Fatal(err)
+	}
+	secret, err := f.a.Enter(ctx, f.claims("sub-1"), "", From{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	user, err := f.a.Session(ctx, secret)
+	if m := f.member(user); err != nil || user == token.User || m.Name != "dana-2" || m.Role != api.Member || m.Groups != "eng" {
+		t.Errorf("%+v, %v", m, err)
+	}
+	if err := f.store.Invite(ctx, store.Invitation{Org: f.org.ID, Email: "dana@acme.example", Name: "dana", Created: f.clock, Until: f.clock.Add(time.Hour)}); err != nil {
+		t.Fatal(err)
+	}
+	if secret, err = f.a.Enter(ctx, f.claims("sub-2"), "", From{}); err != nil {
+		t.Fatal(err)
+	}
+	if user, err = f.a.Session(ctx, secret); err != nil || user != token.User {
+		t.Errorf("the invited one is user %d, %v; want %d", user, err, token.User)
+	}
+	if left, err := f.store.Invitations(ctx, f.org.ID, ""); err != nil || len(left) != 0 {
+		t.Errorf("the invitation holds on: %v, %v", left, err)
+	}
+}
+
+// TestGroupsFollowTheNewestToken: an old token does not bring back a group.
+func TestGroupsFollowTheNewestToken(t *testing.T) {
+	f := newFixture(t, "domain:acme.example=acme:member")
+	ctx := context.Background()
+	old := f.claims("sub-1")
+	user, err := f.a.admit(ctx, old, From{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.clock = f.clock.Add(time.Minute)
+	fresh := f.claims("sub-1")
+	fresh.Groups = nil
+	for _, c := range []provider.Claims{fresh, old} {
+		if _, err := f.b.admit(ctx, c, From{}); err != nil {
+			t.Fatal(err)
+		}
+		if m := f.member(user); m.Groups != "" {
+			t.Errorf("the groups are %q", m.Groups)
+		}
+	}
+}
+
+func TestSessionsEnd(t *testing.T) {
+	f := newFixture(t, "domain:acme.example=acme:member")
+	ctx := context.Background()
+	enter := func(old string) string {
+		t.Helper()
+		secret, err := f.a.Enter(ctx, f.claims("sub-1"), old, From{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return secret
+	}
+	want := func(d *Desk, secret string, alive bool, when string) {
+		t.Helper()
+		if _, err := d.Session(ctx, secret); (err == nil) != alive || err != nil && !errors.Is(err, ErrNoSession) {
+			t.Errorf("%s: %v", when, err)
+		}
+	}
+	first := enter("")
+	second := enter(first)
+	want(f.a, first, false, "the one before, after a new sign-in in the same browser")
+	third := enter("")
+	want(f.b, second, true, "another server")
+	if err := f.a.Leave(ctx, third, true, From{}); err != nil {
+		t.Fatal(err)
+	}
+	want(f.a, second, false, "everywhere, on the same server")
+	f.clock = f.clock.Add(FoundFor)
+	want(f.b, second, false, "everywhere, on another server, half a second later")
+	if FoundFor >= time.Second {
+		t.Errorf("a session is believed for %s", FoundFor)
+	}
+
+	idle := enter("")
+	f.clock = f.clock.Add(DefaultConfig().Idle)
+	want(f.a, idle, false, "unused")
+	used := enter("")
+	for end := f.clock.Add(DefaultConfig().Life); f.clock.Before(end); f.clock = f.clock.Add(DefaultConfig().Idle / 2) {
+		want(f.a, used, true, "in use")
+	}
+	want(f.a, used, false, "at its age")
+}
+
+func TestLinksWorkOnce(t *testing.T) {
+	f := newFixture(t, "domain:acme.example=acme:member")
+	ctx := context.Background()
+	user, err := f.a.admit(ctx, f.claims("sub-1"), From{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	link, err := f.a.Link(ctx, user)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := f.a.Session(ctx, link); !errors.Is(err, ErrNoSession) {
+		t.Errorf("a link is a session: %v", err)
+	}
+	secret, err := f.b.Follow(ctx, link, "", From{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := f.a.Follow(ctx, secret, "", From{}); api.CodeOf(err) != api.Authentication {
+		t.Errorf("a session is a link: %v", err)
+	}
+	if _, err := f.a.Follow(ctx, link, "", From{}); api.CodeOf(err) != api.Authentication {
+		t.Errorf("a second time: %v", err)
+	}
+	late, err := f.a.Link(ctx, user)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.clock = f.clock.Add(DefaultConfig().Links)
+	if _, err := f.a.Follow(ctx, late, "", From{}); api.CodeOf(err) != api.Authentication {
+		t.Errorf("too late: %v", err)
+	}
+	// Each sign-in left a record.
+	records, err := f.store.OrgAudit(ctx, f.org.ID, 0, 100)
+	var actions []string
+	for _, r := range records {
+		actions = append(actions, r.Action)
+	}
+	if got := strings.Join(actions, " "); err != nil || got != "member.set signin" {
+		t.Errorf("the audit holds %q, %v", got, err)
+	}
+}
