@@ -16,14 +16,14 @@ import (
 
 // fixture is two servers' desks on one store, with a clock that a test moves.
 type fixture struct {
-	t     *testing.T
+	t     testing.TB
 	store *memory.Store
 	org   store.Organization
 	clock time.Time
 	a, b  *Desk
 }
 
-func newFixture(t *testing.T, rules ...string) *fixture {
+func newFixture(t testing.TB, rules ...string) *fixture {
 	t.Helper()
 	f := &fixture{t: t, store: memory.New(), clock: time.Date(2026, 11, 30, 12, 0, 0, 0, time.UTC)}
 	var err error
