@@ -22,7 +22,6 @@ const (
 type splitter struct {
 	folder cases.Caser
 	buf    []byte
-	runes  []rune
 }
 
 func newSplitter() *splitter { return &splitter{folder: cases.Fold()} }

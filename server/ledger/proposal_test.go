@@ -22,7 +22,6 @@ type team struct {
 
 // posed is one open proposal.
 type posed struct {
-	id        string
 	deleted   bool
 	text      string
 	base      *string

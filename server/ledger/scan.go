@@ -72,14 +72,6 @@ func judge(policy api.Policy, key api.Key, found []scan.Finding) []finding {
 	return judged[:min(len(judged), mostFindings)]
 }
 
-// worst is the gravest of findings that were judged.
-func worst(findings []finding) api.Verdict {
-	if len(findings) == 0 {
-		return api.VerdictAccept
-	}
-	return findings[0].verdict
-}
-
 // findingsOf are those of a pending write.
 func (r *request) findingsOf(w store.Write) []finding {
 	if written := r.written(w.Key); written != nil && !w.Deleted {

@@ -58,7 +58,8 @@ func (s style) wrap(begin, end string, depth int, parts []string) string {
 // insert puts a part at the end of an object or array whose parts stand at a depth.
 // It adds one run of bytes, which [Document.cuts] finds again.
 func (d *Document) insert(into *Value, part string, depth int, s style) []byte {
-	at, piece := into.End-1, s.brk(depth)+part
+	var at int
+	piece := s.brk(depth) + part
 	empty := len(into.Members)+len(into.Items) == 0
 	switch {
 	case empty:
