@@ -103,7 +103,7 @@ var doors = []door{
 	{"github.com/klauspost/compress/gzhttp", "server/rest", "", "answers are compressed with the ETag kept strong"},
 	{"github.com/klauspost/compress", "server/rest server/store client/state server/servertest", "", "each use has a bound of its own on what it unpacks: the wire, bodies in a database, base texts on a client's disk; and the black-box suite packs what it sends"},
 	{"golang.org/x/time", "server/rest server/organization", "", "a token bucket bounds the writes of an organization, and the rows that its refusals make"},
-	{"golang.org/x/sync", "server/rest server/store/storetest client/memdir", "...", "a weighted semaphore bounds the memory of bodies; a scan walks folders side by side; tests run writers so"},
+	{"golang.org/x/sync", "server/rest server/ledger server/store/storetest client/memdir", "...", "a weighted semaphore bounds the memory of bodies; entries are scanned, and folders walked, side by side; tests run writers so"},
 	{"github.com/jackc/pgx/v5", "server/store/postgres server/store/postgres/pgtest", "bench", "Postgres is known to its own store only, and to the bare peer that the store is measured against"},
 	{"modernc.org/sqlite", "server/store/sqlite", "bench crash", "SQLite is known to its own store only, to the bare peer that the store is measured against, and to the power cut that asks it whether a file is whole"},
 	{"github.com/golang-migrate/migrate/v4", "server/store/schema", "", "its locks differ by database and it closes what it is given: one package knows that"},

@@ -5,8 +5,11 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"fmt"
+	"runtime"
 	"slices"
 	"sync"
+
+	"golang.org/x/sync/errgroup"
 
 	"github.com/teammem/teammem/api"
 	"github.com/teammem/teammem/api/scan"
@@ -34,15 +37,21 @@ func (l *Ledger) examine(ctx context.Context, rules *inForce, ask *request, text
 	if rules.scanner == nil || acceptsAll(rules.policy.Policy) {
 		return nil
 	}
+	// Who pushes waits for this, so entries are scanned side by side.
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(runtime.GOMAXPROCS(0))
 	for i := range ask.writes {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
 		w := &ask.writes[i]
-		found := l.scanned.scan(ask.caller.Org, rules.scanner, w.key, w.body.Checksum, texts[w.key])
-		w.findings = judge(rules.policy.Policy, w.key, found)
+		group.Go(func() error {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+			found := l.scanned.scan(ask.caller.Org, rules.scanner, w.key, w.body.Checksum, texts[w.key])
+			w.findings = judge(rules.policy.Policy, w.key, found)
+			return nil
+		})
 	}
-	return nil
+	return group.Wait()
 }
 
 // acceptsAll reports whether nothing that could be found would make a difference.
