@@ -31,6 +31,7 @@ http {
 	fastcgi_temp_path %[1]s/fastcgi;
 	uwsgi_temp_path %[1]s/uwsgi;
 	scgi_temp_path %[1]s/scgi;
+	client_max_body_size 300k;
 	gzip on;
 	gzip_min_length 1;
 	gzip_proxied any;
@@ -118,8 +119,8 @@ func TestBehindNginx(t *testing.T) {
 		t.Errorf("%d PUTs for four edits", puts)
 	}
 
-	// A quarter of a megabyte that JSON writes with six bytes for each.
-	large := strings.Repeat("\x01", 240_000)
+	// A quarter of a megabyte that JSON writes with two bytes for each.
+	large := strings.Repeat(`"`, 240_000)
 	a.write("large.md", large)
 	a.write("small.md", "five")
 	b.arrives("small.md", "five")

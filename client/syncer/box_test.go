@@ -299,7 +299,13 @@ func (f *fakeServer) Put(_ context.Context, _ api.RepoSlug, push api.Push, ifMat
 			return api.PushResult{}, err
 		}
 	}
-	return api.PushResult{OrganizationID: "o", Repo: repo, Version: f.version, Epoch: f.epoch, Checksum: f.checksum(), Changed: f.version > before}, nil
+	var held []api.Held
+	for _, key := range api.SortedKeys(push.Entries) {
+		if strings.Contains(push.Entries[key], "HIDDEN") {
+			held = append(held, api.Held{Key: key, Proposal: "p", State: api.ProposalOpen, Rule: "test-hidden", Line: 1, Reason: "test-hidden in line 1"})
+		}
+	}
+	return api.PushResult{Held: held, OrganizationID: "o", Repo: repo, Version: f.version, Epoch: f.epoch, Checksum: f.checksum(), Changed: f.version > before}, nil
 }
 
 func (f *fakeServer) holds(push api.Push, ifMatch api.Checksum) error {

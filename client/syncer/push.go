@@ -30,8 +30,7 @@ type item struct {
 	from api.Key      // of a new spelling: the old one, whose checksum is base
 	text []byte
 	at   time.Time
-	size int           // of its part of the body
-	held *guard.Judged // what makes a proposal of it; nil: nothing that we know of
+	size int // of its part of the body
 }
 
 // push carries out the part of a plan that changes the server: sorted batches,
@@ -132,8 +131,7 @@ func (s *Syncer) pushItem(a Action, here *here, report *Report) (item, verdict) 
 		report.Pending = true
 		return item{}, later
 	}
-	r, held, proposes := s.scan(a.Key, text)
-	if held {
+	if r, held := s.scan(a.Key, text); held {
 		r.Checksum = a.Local
 		s.refuse(a.Key, r)
 		return item{}, stays
@@ -144,30 +142,36 @@ func (s *Syncer) pushItem(a Action, here *here, report *Report) (item, verdict) 
 		return item{}, stays
 	}
 	return item{
-		key: a.Key, base: a.Base, sum: a.Local, text: text, from: a.From, held: proposes,
+		key: a.Key, base: a.Base, sum: a.Local, text: text, from: a.From,
 		at:   time.Unix(0, here.files[a.Key].Fingerprint.MTime),
 		size: len(quoted) + len(a.Key) + bodyOverhead,
 	}, goes
 }
 
-// scan holds back what must not leave, and says what makes a proposal of a text that
-// does. A guard that fails sends nothing.
-func (s *Syncer) scan(key api.Key, text []byte) (r state.Refusal, held bool, proposes *guard.Judged) {
+// scan holds back what must not leave. A guard that fails sends nothing.
+func (s *Syncer) scan(key api.Key, text []byte) (r state.Refusal, held bool) {
 	judged, err := s.guard.Judge(key, text)
 	if err != nil {
-		return state.Refusal{Kind: RefusedSecret, Rule: RuleScanner, Message: "could not be scanned for secrets: " + err.Error()}, true, nil
+		return state.Refusal{Kind: RefusedSecret, Rule: RuleScanner, Message: "could not be scanned for secrets: " + err.Error()}, true
 	}
 	worst := guard.Worst(judged)
 	switch {
 	case worst == nil:
 	case worst.Verdict == api.VerdictRefuse:
-		return state.Refusal{Kind: RefusedSecret, Rule: worst.Rule, Line: worst.Line}, true, nil
+		return state.Refusal{Kind: RefusedSecret, Rule: worst.Rule, Line: worst.Line}, true
 	case worst.Verdict == api.VerdictHold && !s.guard.Reviews():
-		return state.Refusal{Kind: RefusedSecret, Rule: worst.Rule, Line: worst.Line, Message: "has to be reviewed, and this server knows no review"}, true, nil
-	case worst.Verdict == api.VerdictHold:
-		return state.Refusal{}, false, worst
+		return state.Refusal{Kind: RefusedSecret, Rule: worst.Rule, Line: worst.Line, Message: "has to be reviewed, and this server knows no review"}, true
 	}
-	return state.Refusal{}, false, nil
+	return state.Refusal{}, false
+}
+
+// tellProposed says that what was sent waits for approval, or was turned down before.
+func (s *Syncer) tellProposed(h api.Held) {
+	e := Event{Kind: EventProposed, Keys: []api.Key{h.Key}, Rule: h.Rule, Line: h.Line, Text: h.Reason}
+	if h.State == api.ProposalRejected {
+		e.Kind, e.Hint = EventRefused, "edit it to propose it anew"
+	}
+	s.tell(e)
 }
 
 // RuleScanner stands for a rule where a text could not be scanned at all.
@@ -341,6 +345,10 @@ func (s *sender) body(batch []item) (push api.Push, ifMatch api.Checksum) {
 // sent notes what the server has taken.
 func (s *sender) sent(batch []item, result api.PushResult) {
 	var pushed, proposed, deleted []api.Key
+	held := make(map[api.Key]api.Held, len(result.Held))
+	for _, h := range result.Held {
+		held[h.Key] = h
+	}
 	for _, it := range batch {
 		if it.sum == "" {
 			s.dropped(it.key, &there{deleted: map[api.Key]api.Checksum{it.key: it.base}})
@@ -352,8 +360,8 @@ func (s *sender) sent(batch []item, result api.PushResult) {
 		if it.from != "" {
 			s.dropped(it.from, &there{deleted: map[api.Key]api.Checksum{it.from: it.base}})
 		}
-		if it.held != nil {
-			s.tell(Event{Kind: EventProposed, Keys: []api.Key{it.key}, Rule: it.held.Rule, Line: it.held.Line, Hint: "client secrets " + string(it.key)})
+		if h, ok := held[it.key]; ok {
+			s.tellProposed(h)
 			proposed = append(proposed, it.key)
 			continue
 		}

@@ -125,6 +125,9 @@ func sentence(e Event, names int, verbIsWord bool) (middle, right string) {
 	if e.Kind == Held && middle != "" && !verbIsWord {
 		middle += " held back"
 	}
+	if e.Kind == Proposed && middle != "" && !verbIsWord {
+		middle += " proposed"
+	}
 	middle = join(middle, ": ", Escape(e.Text))
 	switch {
 	case e.Kind == Merged && e.Text == "":

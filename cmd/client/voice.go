@@ -42,7 +42,7 @@ func (a *app) tell(e syncer.Event) {
 		}
 	}
 	if e.Kind == syncer.EventProposed {
-		text = "proposed: " + foundText(e.Rule, e.Line) + "; it waits for approval"
+		text = "waits for approval: " + e.Text
 	}
 	if e.Kind == syncer.EventDeleted {
 		text = "at the server, for everyone"
