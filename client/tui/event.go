@@ -14,18 +14,21 @@ type Kind string
 
 // The kinds of event.
 const (
-	Pushed   Kind = "pushed"
-	Pulled   Kind = "pulled"
-	Merged   Kind = "merged"
-	Deleted  Kind = "deleted"  // removed here, because it was deleted at the server
-	Restored Kind = "restored" // back from the server, the keep or the trash
-	Held     Kind = "held"     // not sent, by the scanner or a policy
-	Proposed Kind = "proposed" // sent, and waits for approval
-	Kept     Kind = "kept"     // our text of a conflict went to the keep
-	Skipped  Kind = "skipped"  // left out, named once
-	Waiting  Kind = "waiting"  // the server cannot be reached
-	Stopped  Kind = "stopped"  // a brake; a person is asked
-	Info     Kind = "info"
+	Pushed    Kind = "pushed"
+	Pulled    Kind = "pulled"
+	Merged    Kind = "merged"
+	Deleted   Kind = "deleted"  // removed here, because it was deleted at the server
+	Restored  Kind = "restored" // back from the server, the keep or the trash
+	Held      Kind = "held"     // not sent, by the scanner or a policy
+	Proposed  Kind = "proposed" // sent, and waits for approval
+	Approved  Kind = "approved" // and everybody has it
+	Rejected  Kind = "rejected"
+	Withdrawn Kind = "withdrawn" // a proposal, by its author
+	Kept      Kind = "kept"      // our text of a conflict went to the keep
+	Skipped   Kind = "skipped"   // left out, named once
+	Waiting   Kind = "waiting"   // the server cannot be reached
+	Stopped   Kind = "stopped"   // a brake; a person is asked
+	Info      Kind = "info"
 )
 
 // look is how a kind is shown. A person has to act on the urgent ones, so --quiet
@@ -37,18 +40,21 @@ type look struct {
 }
 
 var looks = map[Kind]look{
-	Pushed:   {"↑", good, false},
-	Pulled:   {"↓", good, false},
-	Merged:   {"⊕", good, false},
-	Deleted:  {"−", good, false},
-	Restored: {"↺", good, false},
-	Held:     {"‖", warning, true},
-	Proposed: {"‖", waiting, false},
-	Kept:     {"!", warning, true},
-	Skipped:  {"·", warning, false},
-	Waiting:  {"…", waiting, false},
-	Stopped:  {"■", bad, true},
-	Info:     {"·", faint, false},
+	Pushed:    {"↑", good, false},
+	Pulled:    {"↓", good, false},
+	Merged:    {"⊕", good, false},
+	Deleted:   {"−", good, false},
+	Restored:  {"↺", good, false},
+	Held:      {"‖", warning, true},
+	Proposed:  {"‖", waiting, false},
+	Approved:  {"✓", good, false},
+	Rejected:  {"✗", warning, false},
+	Withdrawn: {"−", faint, false},
+	Kept:      {"!", warning, true},
+	Skipped:   {"·", warning, false},
+	Waiting:   {"…", waiting, false},
+	Stopped:   {"■", bad, true},
+	Info:      {"·", faint, false},
 }
 
 // Event is one thing that happened while syncing.

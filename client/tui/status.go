@@ -53,23 +53,27 @@ const late = 10 * time.Minute
 
 // StatusView is the answer of `client status`.
 type StatusView struct {
-	Repo    api.RepoSlug `json:"repo"`
-	Server  string       `json:"server"`
-	Dir     string       `json:"dir"`
-	State   State        `json:"state"`
-	Synced  time.Time    `json:"synced,omitzero"` // last round that ended well
-	Running bool         `json:"running"`         // a client watches the directory now
-	Watcher *Watcher     `json:"watcher,omitempty"`
-	Version api.Version  `json:"version"`
-	Entries int          `json:"entries"`
-	ToPush  int          `json:"toPush"`
-	Held    int          `json:"held"`
-	Kept    int          `json:"kept"`
-	Lines   []StatusLine `json:"lines"`
+	Repo     api.RepoSlug `json:"repo"`
+	Server   string       `json:"server"`
+	Dir      string       `json:"dir"`
+	State    State        `json:"state"`
+	Synced   time.Time    `json:"synced,omitzero"` // last round that ended well
+	Running  bool         `json:"running"`         // a client watches the directory now
+	Watcher  *Watcher     `json:"watcher,omitempty"`
+	Version  api.Version  `json:"version"`
+	Entries  int          `json:"entries"`
+	ToPush   int          `json:"toPush"`
+	Held     int          `json:"held"`
+	Proposed int          `json:"proposed"` // sent, and wait for approval
+	Kept     int          `json:"kept"`
+	Lines    []StatusLine `json:"lines"`
 	// Findings are what a scan finds in the directory; asked for by programs only.
-	Findings any    `json:"findings,omitempty"`
-	Message  string `json:"message,omitempty"` // why it stopped or cannot be reached
-	Hint     string `json:"hint,omitempty"`
+	Findings any `json:"findings,omitempty"`
+	// Proposals are what one proposed and what became of it; absent where the server did
+	// not say.
+	Proposals any    `json:"proposals,omitempty"`
+	Message   string `json:"message,omitempty"` // why it stopped or cannot be reached
+	Hint      string `json:"hint,omitempty"`
 }
 
 // Watcher is how the client that is at work notices edits.
@@ -103,6 +107,9 @@ func (t *Terminal) Status(v StatusView) {
 		Count(v.Entries, "entry", "entries"), Number(v.ToPush) + " to push", Number(v.Held) + " held",
 		Count(v.Kept, "kept conflict", "kept conflicts"),
 	}
+	if v.Proposed > 0 {
+		counts = append(counts, Number(v.Proposed)+" proposed")
+	}
 	b.WriteString("  " + strings.Join(counts, "   ") + "\n")
 	if w := v.Watcher; w != nil && w.Why == "" {
 		b.WriteString("  " + Escape(w.Mode) + ", " + Count(w.Folders, "folder", "folders") + " watched\n")
@@ -127,7 +134,7 @@ func (t *Terminal) statusLines(b *strings.Builder, lines []StatusLine) {
 			name = string(line.Key)
 		}
 		l := looks[line.Kind]
-		verb := pad(string(line.Kind), len(Restored))
+		verb := pad(string(line.Kind), len(Withdrawn))
 		if t.signs() {
 			verb = l.sign
 		}

@@ -41,7 +41,8 @@ func TestMain(m *testing.M) {
 
 // TestScripts runs testdata/script against a real server. Each script has an
 // organization of its own, with tokens in the files dana.token, lee.token (members),
-// vic.token (viewer), and TEAMMEM_SERVER set. The script tls has a server of its own,
+// vic.token (viewer), max.token, mia.token (maintainers), ada.token (admin), and
+// TEAMMEM_SERVER set. The script tls has a server of its own,
 // TLS_SERVER, whose certificate is in TLS_CA.
 func TestScripts(t *testing.T) {
 	box, secure := servertest.Start(t), servertest.Start(t, servertest.WithTLS())
@@ -52,7 +53,7 @@ func TestScripts(t *testing.T) {
 			if org == "script-tls" {
 				at = secure
 			}
-			for user, role := range map[string]api.Role{"dana": api.Member, "lee": api.Member, "vic": api.Viewer} {
+			for user, role := range map[string]api.Role{"dana": api.Member, "lee": api.Member, "vic": api.Viewer, "max": api.Maintainer, "mia": api.Maintainer, "ada": api.Admin} {
 				token := at.TokenOf(org, user, role)
 				if err := os.WriteFile(filepath.Join(env.WorkDir, user+".token"), []byte(token+"\n"), 0o600); err != nil {
 					return err
@@ -74,6 +75,8 @@ func TestScripts(t *testing.T) {
 			"secret-event": secretEvent,
 			"write-event":  writeEvent,
 			"await-pull":   awaitPull,
+			"ask":          func(ts *testscript.TestScript, _ bool, args []string) { ask(ts, box, args) },
+			"review":       func(ts *testscript.TestScript, _ bool, args []string) { review(ts, box, args) },
 			"revoke":       func(ts *testscript.TestScript, _ bool, args []string) { revoke(ts, box, args[0]) },
 		},
 	})

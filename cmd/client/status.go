@@ -20,8 +20,9 @@ func (a *app) statusCommand() *cobra.Command {
 		Use:     "status [DIR]",
 		Short:   "Show how the directory stands with its repo",
 		GroupID: groupLook,
-		Long: `Status looks at the directory and at what was last agreed with the server. It
-asks no server and changes nothing.
+		Long: `Status looks at the directory and at what was last agreed with the server, and
+changes nothing. The server is asked for one thing, and for two seconds at the
+most: what became of what you proposed.
 
 ` + exitHelp,
 		Example: `  client status
@@ -70,6 +71,7 @@ func (a *app) status(ctx context.Context, args []string) error {
 		view.Watcher = &tui.Watcher{Mode: w.Mode, Why: w.Why, Folders: w.Folders}
 	}
 	code = worst(code, a.troubles(&view, agreed, pulse))
+	a.proposals(ctx, &view, t, agreed, pulse)
 	if a.json {
 		view.Findings = a.standingFindings(t, store)
 	}
