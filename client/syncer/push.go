@@ -36,7 +36,7 @@ type item struct {
 // push carries out the part of a plan that changes the server: sorted batches,
 // topics before indexes, one after another, each on what the one before left.
 func (s *Syncer) push(ctx context.Context, plan []Action, here *here, there *there, report *Report) error {
-	if err := s.askPolicy(ctx, plan); err != nil {
+	if err := s.askPolicy(ctx, plan, here, report); err != nil {
 		return err
 	}
 	items, err := s.pushable(plan, here, report)
@@ -56,13 +56,14 @@ func (s *Syncer) push(ctx context.Context, plan []Action, here *here, there *the
 }
 
 // askPolicy makes sure that what is known of the policy is not old, when there is
-// something to push.
-func (s *Syncer) askPolicy(ctx context.Context, plan []Action) error {
-	if !slices.ContainsFunc(plan, func(a Action) bool { return a.Kind == Push || a.Kind == Respell }) {
+// something to push, or a file is held for its name, which another policy lets out.
+func (s *Syncer) askPolicy(ctx context.Context, plan []Action, here *here, report *Report) error {
+	if len(here.nameless) == 0 && !slices.ContainsFunc(plan, func(a Action) bool { return a.Kind == Push || a.Kind == Respell }) {
 		return nil
 	}
 	changed, err := s.guard.Refresh(ctx)
 	if changed {
+		report.Pending = report.Pending || len(here.nameless) > 0
 		s.forgiveRefusals(RefusedPolicy)
 	}
 	return err
@@ -91,7 +92,7 @@ func (s *Syncer) pushable(plan []Action, here *here, report *Report) ([]item, er
 		}
 	}
 	for key := range s.agreed.Refused {
-		if !refused[key] {
+		if !refused[key] && !here.nameless[key] {
 			delete(s.agreed.Refused, key)
 			s.dirty = true
 		}
@@ -190,7 +191,10 @@ func (s *Syncer) refuse(key api.Key, r state.Refusal) {
 	}
 	e := Event{Kind: EventRefused, Keys: []api.Key{key}, Text: r.Message, Hint: "it is tried again when the file changes"}
 	if r.Held() {
-		e = Event{Kind: EventHeld, Keys: []api.Key{key}, Text: r.Message, Rule: r.Rule, Line: r.Line, Hint: "client secrets " + string(key)}
+		e = Event{Kind: EventHeld, Keys: []api.Key{key}, Text: r.Message, Rule: r.Rule, Line: r.Line, Hint: "client secrets"}
+		if r.Line > 0 { // not in the name, which is shown cut
+			e.Hint += " " + string(key)
+		}
 	}
 	s.once(e, string(r.Checksum)+r.Kind+r.Rule)
 }

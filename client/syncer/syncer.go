@@ -345,6 +345,8 @@ func (s *Syncer) input(here *here, there *there) Input {
 type here struct {
 	files   map[api.Key]memdir.File
 	blocked map[api.Key]memdir.Left
+	// nameless are held for their names, under what of these can be told.
+	nameless map[api.Key]bool
 }
 
 // look scans the directory and notes in the state what it saw, so that the next
@@ -357,7 +359,8 @@ func (s *Syncer) look(ctx context.Context, there *there) (*here, error) {
 	if err != nil {
 		return nil, fmt.Errorf("scan directory: %w", err)
 	}
-	h := &here{files: make(map[api.Key]memdir.File, len(listing.Files)), blocked: map[api.Key]memdir.Left{}}
+	h := &here{files: make(map[api.Key]memdir.File, len(listing.Files)), blocked: map[api.Key]memdir.Left{}, nameless: map[api.Key]bool{}}
+	listing.Files = s.withoutSecretNames(listing.Files, there, h)
 	s.respell(listing.Files, there, h.blocked)
 	for _, file := range listing.Files {
 		h.files[file.Key] = file
@@ -368,7 +371,8 @@ func (s *Syncer) look(ctx context.Context, there *there) (*here, error) {
 			h.blocked[left.Key] = left
 		}
 		if !left.Quiet {
-			s.once(Event{Kind: EventSkipped, Keys: []api.Key{api.Key(left.Name)}, Text: left.Detail}, string(left.Reason))
+			name, _ := guard.Name(s.guard.Judge, left.Name)
+			s.once(Event{Kind: EventSkipped, Keys: []api.Key{api.Key(name)}, Text: left.Detail}, string(left.Reason))
 		}
 	}
 	for key, entry := range s.agreed.Entries {
@@ -386,7 +390,7 @@ func (s *Syncer) look(ctx context.Context, there *there) (*here, error) {
 		}
 	}
 	for key := range s.agreed.Refused {
-		if _, ok := h.files[key]; !ok {
+		if _, ok := h.files[key]; !ok && !h.nameless[key] {
 			delete(s.agreed.Refused, key)
 			s.dirty = true
 		}

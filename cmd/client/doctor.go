@@ -14,6 +14,7 @@ import (
 
 	"github.com/teammem/teammem/api"
 	"github.com/teammem/teammem/client/config"
+	"github.com/teammem/teammem/client/guard"
 	"github.com/teammem/teammem/client/memdir"
 	"github.com/teammem/teammem/client/remote"
 	"github.com/teammem/teammem/client/state"
@@ -197,7 +198,8 @@ func (p *patient) checkDirectory(ctx context.Context) {
 	for _, l := range listing.Left {
 		if !l.Quiet {
 			left++
-			p.warn("file", "", "%s %s", tui.Escape(l.Name), l.Detail)
+			name, _ := guard.Name(p.judgeOfNames(), l.Name)
+			p.warn("file", "", "%s %s", tui.Escape(name), l.Detail)
 		}
 	}
 	p.ok("directory", "%s, %s", shown, tui.Count(len(listing.Files), "file", "files"))

@@ -89,6 +89,9 @@ func (a *app) log(ctx context.Context, args []string, limit int) error {
 		if key, err = api.ParseKey(args[0]); err != nil {
 			return asUsage(err)
 		}
+		if err := r.askable(key); err != nil {
+			return err
+		}
 	}
 	var changes []api.HistoryChange
 	for cursor := ""; len(changes) < limit; {
@@ -166,6 +169,9 @@ func (a *app) entryAt(ctx context.Context, text string) (api.EntryAt, error) {
 		return api.EntryAt{}, err
 	}
 	defer r.server.Close()
+	if err := r.askable(key); err != nil {
+		return api.EntryAt{}, err
+	}
 	return r.server.Entry(ctx, r.repo, key, version)
 }
 
@@ -231,14 +237,17 @@ func (a *app) restore(ctx context.Context, item string) error {
 	if err != nil {
 		return err
 	}
-	if version == 0 {
-		return &usageError{err: fmt.Errorf("%s names no version", item), hint: "client log " + string(key) + " lists them; then client restore " + string(key) + "@V"}
-	}
 	r, err := a.reader()
 	if err != nil {
 		return err
 	}
 	defer r.server.Close()
+	if err := r.askable(key); err != nil {
+		return err
+	}
+	if version == 0 {
+		return &usageError{err: fmt.Errorf("%s names no version", item), hint: "client log " + string(key) + " lists them; then client restore " + string(key) + "@V"}
+	}
 	ask := api.Restore{Key: key, Version: version, OnBase: true}
 	// On what stands there now, so that nobody's edit is replaced unseen.
 	now, err := r.server.Entry(ctx, r.repo, key, 0)

@@ -112,6 +112,13 @@ func TestNoSecretLeaves(t *testing.T) {
 	for name, secret := range secrets {
 		writeTestFile(t, filepath.Join(team, name), "# Notes\n\n"+secret+"\n\nand on\n")
 	}
+	named := namedAfter(secrets["plain.md"], secrets["ours.md"])
+	for _, name := range named {
+		writeTestFile(t, filepath.Join(team, name), "the name is the secret\n")
+	}
+	if err := os.Symlink("fine.md", filepath.Join(team, "link-"+named[0])); err != nil {
+		t.Fatal(err)
+	}
 	writeTestFile(t, filepath.Join(team, "fine.md"), "fine\n")
 	writeTestFile(t, token, bearer+"\n")
 
@@ -138,14 +145,27 @@ func TestNoSecretLeaves(t *testing.T) {
 		{"log"},
 		{"show", "plain.md"},
 		{"rm", "--yes", "plain.md"},
+		{"log", named[0]},
+		{"show", named[0]},
+		{"show", named[1] + "@1"},
+		{"diff", named[0]},
+		{"restore", named[0] + "@1"},
+		{"rm", "--yes", named[0]},
+		{"sync", "--once"},
 	} {
 		out, code := runQuietly(t, env, args)
-		fmt.Fprintf(&said, "%v: %d\n%s\n", args, code, out)
+		fmt.Fprintf(&said, "%s: %d\n%s\n", args[0], code, out)
 		if args[0] == "sync" && len(args) == 2 && code != exitHeld && code != exitDone {
 			t.Errorf("%v: exit status %d\n%s", args, code, out)
 		}
 	}
+	for _, shown := range []string{"ghp_… ", "ghp_… (2)", "note…", "link…", "in the name of the file"} {
+		if !strings.Contains(said.String(), shown) {
+			t.Errorf("%q is not said", shown)
+		}
+	}
 	lie(t, box, bearer, secrets)
+	lieByName(t, box, bearer, named)
 
 	places := map[string]string{"the terminal": said.String(), "the wire": wire.seen.String(), "the server's log": box.Log()}
 	for _, root := range []string{filepath.Join(home, ".local"), filepath.Join(home, ".config"), filepath.Join(home, ".cache"), filepath.Join(team, ".teammem"), box.Config.Data} {
@@ -197,6 +217,34 @@ func lie(t *testing.T, box *servertest.Server, bearer string, secrets map[string
 				t.Errorf("the refusal of %s holds eight bytes of it", name)
 				break
 			}
+		}
+	}
+}
+
+// namedAfter are names of files that hold secrets.
+func namedAfter(github, ours string) []string {
+	ours = ours[strings.LastIndexByte(ours, ' ')+1:]
+	return []string{github + ".md", github + "-too.md", "notes/" + github + "/a.md", "notes of " + ours + ".md"}
+}
+
+// lieByName pushes names past the client's scan. They are the sender's own, who may be
+// told them; the server keeps none.
+func lieByName(t *testing.T, box *servertest.Server, bearer string, names []string) {
+	t.Helper()
+	for _, name := range names {
+		body := fmt.Sprintf(`{"entries":{%q:"x"},"baseChecksums":{%q:null}}`, name, name)
+		req, err := http.NewRequest(http.MethodPut, box.URL+api.PathTeamMemory+"?repo=acme/widgets", strings.NewReader(body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Header.Set("Authorization", "Bearer "+bearer)
+		resp, err := box.Client().Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = resp.Body.Close()
+		if resp.StatusCode != http.StatusUnprocessableEntity {
+			t.Errorf("%s…, pushed all the same: %s", name[:4], resp.Status)
 		}
 	}
 }

@@ -85,7 +85,7 @@ func (a *app) mvForAll(ctx context.Context, m *memories, old api.Key, changes []
 		return err
 	}
 	defer r.server.Close()
-	push, err := deletion(ctx, r.server, r.repo, []string{string(old)})
+	push, err := deletion(ctx, r.server, r.target, []string{string(old)})
 	if usage := (*usageError)(nil); errors.As(err, &usage) {
 		return a.carry(m, changes) // it was never sent
 	}

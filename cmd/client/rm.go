@@ -48,7 +48,7 @@ func (a *app) rm(ctx context.Context, names []string) error {
 		return asUsage(err)
 	}
 	defer server.Close()
-	push, err := deletion(ctx, server, t.repo, names)
+	push, err := deletion(ctx, server, t, names)
 	if err != nil {
 		return err
 	}
@@ -67,17 +67,20 @@ func (a *app) rm(ctx context.Context, names []string) error {
 }
 
 // deletion is the push that deletes the named entries as they stand now.
-func deletion(ctx context.Context, server *remote.Client, repo api.RepoSlug, names []string) (api.Push, error) {
+func deletion(ctx context.Context, server *remote.Client, t *target, names []string) (api.Push, error) {
 	push := api.Push{BaseChecksums: map[api.Key]*api.Checksum{}}
-	answer, err := server.Get(ctx, repo, remote.Query{Hashes: true})
+	answer, err := server.Get(ctx, t.repo, remote.Query{Hashes: true})
 	if err != nil {
 		return push, err
 	}
 	for _, name := range names {
 		key := api.Key(name)
+		if err := t.askable(key); err != nil {
+			return push, err
+		}
 		sum, ok := answer.Memory.Content.EntryChecksums[key]
 		if !ok {
-			return push, &usageError{err: fmt.Errorf("there is no entry %q in %s", name, repo), hint: "nothing was deleted; a key is the path below the memory directory, as client status shows it"}
+			return push, &usageError{err: fmt.Errorf("there is no entry %q in %s", name, t.repo), hint: "nothing was deleted; a key is the path below the memory directory, as client status shows it"}
 		}
 		if _, twice := push.BaseChecksums[key]; !twice {
 			push.Deletions = append(push.Deletions, key)

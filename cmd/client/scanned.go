@@ -196,16 +196,7 @@ func textFindings(judged []guard.Judged, content []byte) []guard.Judged {
 // nameWithout is the name of a file as it can be shown: a secret in it is cut off.
 func nameWithout(name string, judged []guard.Judged) string {
 	if slices.ContainsFunc(judged, func(j guard.Judged) bool { return j.Line == 0 && j.Class == api.ClassSecret }) {
-		return cutName(name)
+		return guard.Cut(name)
 	}
 	return name
-}
-
-// cutName shows as much of a name as tells files apart and no secret.
-func cutName(name string) string {
-	const shown = 4
-	if len(name) <= shown {
-		return name
-	}
-	return strings.ToValidUTF8(name[:shown], "") + "…"
 }

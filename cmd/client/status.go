@@ -63,7 +63,8 @@ func (a *app) status(ctx context.Context, args []string) error {
 	if view.Repo == "" {
 		view.Repo, view.Server = t.repo, t.server
 	}
-	code, err := a.fill(ctx, &view, t.dir, agreed, store)
+	judge := &examiner{shelf: &shelf{target: t, store: store}, guard: guard.New(guard.ScanRules, store, nil, time.Now)}
+	code, err := a.fill(ctx, &view, judge, agreed)
 	if err != nil {
 		return err
 	}
@@ -73,7 +74,7 @@ func (a *app) status(ctx context.Context, args []string) error {
 	code = worst(code, a.troubles(&view, agreed, pulse))
 	a.proposals(ctx, &view, t, agreed, pulse)
 	if a.json {
-		view.Findings = a.standingFindings(t, store)
+		view.Findings = a.standingFindings(judge)
 	}
 	a.term.Status(view)
 	if code != exitDone {
@@ -83,14 +84,14 @@ func (a *app) status(ctx context.Context, args []string) error {
 }
 
 // fill counts what stands in the directory and what waits for a person.
-func (a *app) fill(ctx context.Context, view *tui.StatusView, path string, agreed *state.Agreement, store *state.Store) (exitCode, error) {
-	stands, code, err := standingOf(agreed, store)
+func (a *app) fill(ctx context.Context, view *tui.StatusView, judge *examiner, agreed *state.Agreement) (exitCode, error) {
+	stands, code, err := standingOf(agreed, judge.store)
 	if err != nil {
 		return code, err
 	}
 	view.Held, view.Kept = len(stands.SkippedSecrets)+len(stands.Refused), len(stands.Conflicts)
 	for _, h := range stands.SkippedSecrets {
-		view.Lines = append(view.Lines, tui.StatusLine{Kind: tui.Held, Key: h.Key, Text: foundText(h.Rule, h.Line), Hint: "client secrets " + string(h.Key)})
+		view.Lines = append(view.Lines, tui.StatusLine{Kind: tui.Held, Key: h.Key, Text: foundText(h.Rule, h.Line), Hint: secretsHint(h)})
 	}
 	for _, r := range stands.Refused {
 		view.Lines = append(view.Lines, tui.StatusLine{Kind: tui.Held, Key: r.Key, Text: r.Message})
@@ -100,16 +101,24 @@ func (a *app) fill(ctx context.Context, view *tui.StatusView, path string, agree
 			Kind: tui.Kept, Key: k.Key, Text: "kept since " + k.At.Local().Format("2006-01-02 15:04"), Hint: "client conflicts show " + k.ID,
 		})
 	}
-	if err := a.lookAt(ctx, view, path, agreed); err != nil {
+	if err := a.lookAt(ctx, view, judge, agreed); err != nil {
 		return code, err
 	}
 	return code, nil
 }
 
+// secretsHint is the command that shows what is held. What is in a name cannot be
+// named.
+func secretsHint(h heldFile) string {
+	if h.Line == 0 {
+		return "client secrets"
+	}
+	return "client secrets " + string(h.Key)
+}
+
 // standingFindings are what a scan finds in the directory as it stands, whether it is
 // let out or not. No server is asked.
-func (a *app) standingFindings(t *target, store *state.Store) []shownFinding {
-	e := &examiner{shelf: &shelf{target: t, store: store}, guard: guard.New(guard.ScanRules, store, nil, time.Now)}
+func (a *app) standingFindings(e *examiner) []shownFinding {
 	report := scanReport{Findings: []shownFinding{}}
 	if err := e.eachFile(nil, &report, func(name string, key api.Key, content []byte) { e.judge(&report, name, key, content) }); err != nil {
 		return nil // what is wrong with the directory is said already
@@ -158,8 +167,8 @@ func (a *app) troubles(view *tui.StatusView, agreed *state.Agreement, pulse stat
 }
 
 // lookAt scans the directory for edits that wait and for files that are left out.
-func (a *app) lookAt(ctx context.Context, view *tui.StatusView, path string, agreed *state.Agreement) error {
-	dir, err := memdir.Open(path)
+func (a *app) lookAt(ctx context.Context, view *tui.StatusView, judge *examiner, agreed *state.Agreement) error {
+	dir, err := memdir.Open(judge.dir)
 	if errors.Is(err, memdir.ErrGone) || errors.Is(err, fs.ErrNotExist) {
 		if agreed.MarkerID != "" && view.Message == "" {
 			view.Message, view.Hint = "the directory is gone", "put it back; nothing is sent until then"
@@ -179,13 +188,21 @@ func (a *app) lookAt(ctx context.Context, view *tui.StatusView, path string, agr
 	}
 	view.Entries, view.Running = len(listing.Files), dir.Locked()
 	for _, file := range listing.Files {
-		if _, refused := agreed.Refused[file.Key]; !refused && agreed.Entries[file.Key].Base != file.Checksum {
+		entry := agreed.Entries[file.Key]
+		if _, refused := agreed.Refused[file.Key]; refused || entry.Base == file.Checksum {
+			continue
+		}
+		if _, why := guard.Name(judge.guard.Judge, string(file.Key)); why == nil || entry.Base != "" || entry.Remote != "" {
 			view.ToPush++
 		}
 	}
 	for _, left := range listing.Left {
 		if !left.Quiet {
-			view.Lines = append(view.Lines, tui.StatusLine{Kind: tui.Skipped, Key: left.Key, Name: left.Name, Text: left.Detail})
+			name, why := guard.Name(judge.guard.Judge, left.Name)
+			if why != nil {
+				left.Key = ""
+			}
+			view.Lines = append(view.Lines, tui.StatusLine{Kind: tui.Skipped, Key: left.Key, Name: name, Text: left.Detail})
 		}
 	}
 	return nil

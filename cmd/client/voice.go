@@ -59,10 +59,13 @@ func (a *app) tellUnlessJSON(e syncer.Event) {
 
 // foundText names a finding by rule and line, never by its text.
 func foundText(rule string, line int) string {
-	if line > 0 {
+	switch {
+	case line > 0:
 		return fmt.Sprintf("%s, line %d", rule, line)
+	case rule == unscannable:
+		return rule
 	}
-	return rule
+	return rule + ", in the name of the file"
 }
 
 // progress shows the work of one round, if it takes long enough to be shown.
