@@ -91,17 +91,18 @@ func trimRune(s []byte) []byte {
 // of its alphabet, and in a folded view also what begins or ends at a break.
 func eachEncoded(v *view, fn func(from, to int) bool) {
 	text := v.text
-	for i := 0; i < len(text); {
-		if sextets[text[i]] >= 64 {
-			i++
+	for i := 0; i+shortestEncoded <= len(text); {
+		// From its end on, so that most bytes of prose are never looked at.
+		from := i + shortestEncoded
+		for from > i && sextets[text[from-1]] < 64 {
+			from--
+		}
+		if from > i {
+			i = from
 			continue
 		}
-		from := i
-		for i < len(text) && sextets[text[i]] < 64 {
+		for i += shortestEncoded; i < len(text) && sextets[text[i]] < 64; {
 			i++
-		}
-		if i-from < shortestEncoded {
-			continue
 		}
 		if v.parent == nil || v.step > 0 {
 			if !eachInRun(text, from, i, fn) {

@@ -10,7 +10,8 @@ type desk struct {
 	*Scanner
 	machines []*machine // by start
 	met      map[meeting]standing
-	trail    []step // of the run that is under way
+	trail    []step         // of the run that is under way
+	needed   map[int]needed // by start, in this view
 	spent    effort
 	found    []Finding
 	counts   []int // findings by rule, in this scan
@@ -47,9 +48,21 @@ const unescapings = 3
 
 func newDesk(s *Scanner) *desk {
 	return &desk{
-		Scanner: s, machines: make([]*machine, len(s.starts)), met: map[meeting]standing{},
+		Scanner: s, machines: make([]*machine, len(s.starts)), met: map[meeting]standing{}, needed: map[int]needed{},
 		counts: make([]int, len(s.rules)), behind: make([]int, len(s.rules)),
 	}
+}
+
+// needed is where a start's needs were found: searched from, a word's end. -1: there is
+// none. A word may begin as late as least bytes before its end.
+type needed struct{ from, end, least int }
+
+// machine is that of a start.
+func (d *desk) machine(start int) *machine {
+	if d.machines[start] == nil {
+		d.machines[start] = newMachine(d.starts[start].program())
+	}
+	return d.machines[start]
 }
 
 // scan reads the key and the content.

@@ -132,6 +132,54 @@ func concatWords(elements []*syntax.Regexp) ([]string, bool) {
 	return words, true
 }
 
+// needsOf finds words of which one stands in every match behind an element that
+// wanders, the longest there are.
+func needsOf(flat []*syntax.Regexp) *literals {
+	var needs *literals
+	for i, e := range flat {
+		if !wanders(e) {
+			continue
+		}
+		words, _ := concatWords(flat[i+1:])
+		if slices.ContainsFunc(words, isCommon) {
+			continue
+		}
+		var list []literal
+		for _, w := range words {
+			list = append(list, literal{w, 0})
+		}
+		if l := newLiterals(list); needs == nil || l.shortest > needs.shortest {
+			needs = l
+		}
+	}
+	return needs
+}
+
+// isCommon reports whether a word is in every text.
+func isCommon(word string) bool {
+	return word == "" || len(word) < shortestLead && (isAlnum(word[0]) || word[0] <= ' ')
+}
+
+// wanders reports whether an element goes on over any number of words.
+func wanders(re *syntax.Regexp) bool {
+	endless := re.Op == syntax.OpStar || re.Op == syntax.OpPlus || re.Op == syntax.OpRepeat && re.Max < 0
+	return endless && slices.ContainsFunc(re.Sub, takesBlank) || slices.ContainsFunc(re.Sub, wanders)
+}
+
+func takesBlank(re *syntax.Regexp) bool {
+	switch re.Op {
+	case syntax.OpAnyChar, syntax.OpAnyCharNotNL:
+		return true
+	case syntax.OpCharClass:
+		for i := 0; i < len(re.Rune); i += 2 {
+			if re.Rune[i] <= ' ' && ' ' <= re.Rune[i+1] {
+				return true
+			}
+		}
+	}
+	return slices.ContainsFunc(re.Sub, takesBlank)
+}
+
 func unique(words []string) []string {
 	slices.Sort(words)
 	return slices.Compact(words)

@@ -133,8 +133,8 @@ func charactersOf(in *syntax.Inst) []bool {
 // far as it is needed. It belongs to one desk.
 type machine struct {
 	*program
-	next   []int32 // state × class; 0 is not yet known
-	accept []bool
+	next   []int32    // state × class; 0 is not yet known
+	accept []bool     // by state
 	sets   [][]uint32 // by state: the instructions it stands for
 	index  map[string]int32
 	// generation counts how often the states were thrown away.
@@ -150,6 +150,8 @@ const (
 	dead       int32 = 1
 	initial    int32 = 2
 	mostStates       = 4000
+	// accepting is set in a transition to a state in which a match may end.
+	accepting int32 = 1 << 30
 )
 
 func newMachine(p *program) *machine {
@@ -231,7 +233,15 @@ func (m *machine) intern(accept bool) int32 {
 	return state
 }
 
-// build finds where class leads from state.
+// marked is a state as transitions hold it, so that a run need not look it up.
+func (m *machine) marked(state int32) int32 {
+	if m.accept[state] {
+		return state | accepting
+	}
+	return state
+}
+
+// build finds where class leads from state, as next holds it.
 func (m *machine) build(state int32, class int) int32 {
 	m.queue = m.queue[:0]
 	accept := false
@@ -251,9 +261,9 @@ func (m *machine) build(state int32, class int) int32 {
 			m.mark[pc] = true
 		}
 		m.queue = append(m.queue[:0], queue...)
-		return m.intern(accept)
+		return m.marked(m.intern(accept))
 	}
-	to := m.intern(accept)
+	to := m.marked(m.intern(accept))
 	m.next[int(state)*m.classes+class] = to
 	return to
 }

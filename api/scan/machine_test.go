@@ -48,7 +48,7 @@ func TestMachineStartsOver(t *testing.T) {
 						m.add(nil, false)
 					}
 				}
-				state = m.build(state, int(m.class[text[i]]))
+				state = m.build(state, int(m.class[text[i]])) &^ accepting
 			}
 			return m.accept[state]
 		}
@@ -91,8 +91,8 @@ func TestStarts(t *testing.T) {
 	}
 }
 
-// TestAutomaton holds the automaton against a search for one word after another.
-func TestAutomaton(t *testing.T) {
+// TestLiterals holds the pass over a text against a search for one word after another.
+func TestLiterals(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		words := rapid.SliceOfNDistinct(rapid.StringMatching(`[a-c_.]{1,4}`), 1, 12, rapid.ID[string]).Draw(t, "words")
 		text := rapid.StringMatching(`[a-cA-C_.xé]{0,60}`).Draw(t, "text")
@@ -102,7 +102,7 @@ func TestAutomaton(t *testing.T) {
 		}
 		type hit struct{ end, id int }
 		got := map[hit]bool{}
-		newAutomaton(list).find([]byte(text), func(end int, ids []uint16) bool {
+		newLiterals(list).find([]byte(text), func(end int, ids []uint16) bool {
 			for _, id := range ids {
 				got[hit{end, int(id)}] = true
 			}

@@ -42,6 +42,7 @@ const nearby = 256
 // match applies the rules to one view.
 func (d *desk) match(v *view) (err error) {
 	clear(d.met)
+	clear(d.needed)
 	clear(d.behind)
 	d.windows = d.windows[:0]
 	d.literals.find(v.text, func(end int, ids []uint16) bool {
@@ -60,7 +61,7 @@ func (d *desk) match(v *view) (err error) {
 }
 
 // try looks for a match of the lead's rule that begins at.
-func (d *desk) try(v *view, lead lead, at int) error {
+func (d *desk) try(v *view, lead *lead, at int) error {
 	st := d.starts[lead.start]
 	r := st.rule
 	switch {
@@ -69,7 +70,9 @@ func (d *desk) try(v *view, lead lead, at int) error {
 	case st.near:
 		d.windows = append(d.windows, window{lead.start, max(0, at-nearby), min(len(v.text), at+nearby)})
 		return nil
-	case st.left != noBoundary && at > 0 && glued(v, at, st.left):
+	case d.ruledOut(v.text[at+lead.width:], lead),
+		st.left != noBoundary && at > 0 && glued(v, at, st.left),
+		st.needs != nil && d.needless(v.text, st, at):
 		return nil
 	}
 	last, stop := d.run(v.text, lead.start, at)
@@ -105,22 +108,44 @@ func glued(v *view, at int, left boundary) bool {
 	return !slices.ContainsFunc(v.editsIn(at, at), func(e edit) bool { return e.kind != decoded })
 }
 
+// ruledOut reports whether the bytes behind a lead end every match that could begin
+// with it.
+func (d *desk) ruledOut(behind []byte, lead *lead) bool {
+	ahead := lead.ahead.Load()
+	if ahead == nil {
+		ahead = d.machine(lead.start).look(lead.word, lead.width-len(lead.word))
+		lead.ahead.Store(ahead)
+	}
+	return ahead.rulesOut(behind)
+}
+
+// needless reports whether what every match of the start ends with is nowhere behind
+// at. The place found is remembered, so that a view is searched once.
+func (d *desk) needless(text []byte, st *start, at int) bool {
+	need, ok := d.needed[st.index]
+	if !ok || at < need.from || need.end >= 0 && at > need.from && need.end-at < need.least {
+		need = needed{from: at, end: st.needs.first(text, at), least: st.needs.shortest}
+		d.spent.steps += len(text) - at
+		if need.end >= 0 {
+			d.spent.steps -= len(text) - need.end
+		}
+		d.needed[st.index] = need
+	}
+	return need.end < 0
+}
+
 // run lets the start's machine read from at. last is the end of the longest match
 // seen, or -1, and stop where it ended reading.
 func (d *desk) run(text []byte, start, at int) (last, stop int) {
-	m := d.machines[start]
-	if m == nil {
-		m = newMachine(d.starts[start].program())
-		d.machines[start] = m
-	}
+	m := d.machine(start)
 	beyondFirst := extra
 	if d.starts[start].rule.long {
 		beyondFirst = extraLong
 	}
 	last = -1
 	state, limit := initial, len(text)
-	// The tables in hand; build may replace the two that grow.
-	classOf, classes, next, accept := &m.class, m.classes, m.next, m.accept
+	// The tables in hand; build may replace the one that grows.
+	classOf, classes, next := &m.class, m.classes, m.next
 	i, trail := at, d.trail[:0]
 	for i < limit {
 		c, width := text[i], 1
@@ -132,13 +157,13 @@ func (d *desk) run(text []byte, start, at int) (last, stop int) {
 		to := next[int(state)*classes+class]
 		if to == unknown {
 			to = m.build(state, class)
-			next, accept = m.next, m.accept
+			next = m.next
 		}
 		i += width
-		if state = to; state == dead {
+		if state = to &^ accepting; state == dead {
 			break
 		}
-		if accept[state] {
+		if to&accepting != 0 {
 			if last < 0 {
 				limit = min(limit, i+beyondFirst)
 			}

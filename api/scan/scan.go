@@ -19,8 +19,8 @@
 //
 // # How a text is read
 //
-// One pass of an automaton finds the literal that a match of each rule must begin
-// with. From each such place the rule runs as a lazily built deterministic
+// One pass finds the literals that a match of each rule must begin with. Where the
+// bytes behind one do not rule a match out, the rule runs as a lazily built deterministic
 // automaton that errs on the side of matching, and dies within a few bytes where
 // there is nothing. Only what survives it meets the real regular expression. So a
 // rule costs memory only after its literal was seen.
@@ -46,6 +46,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 
 	"github.com/teammem/teammem/api"
 )
@@ -73,13 +74,17 @@ type Scanner struct {
 	key      []byte
 	rules    []*rule
 	starts   []*start
-	leads    []lead // what the automaton reports, by number
-	literals *automaton
+	leads    []*lead // what literals reports, by number
+	literals *literals
 	desks    *sync.Pool // of *desk
 }
 
-// lead is one literal of a start, and how far before its end a match begins.
-type lead struct{ start, width int }
+// lead is one literal of a start.
+type lead struct {
+	start, width int // of a match up to the end of the literal
+	word         string
+	ahead        atomic.Pointer[ahead]
+}
 
 // New reads the rules. It takes some ten milliseconds; hold on to the result.
 func New(opts Options) (*Scanner, error) {
@@ -93,13 +98,13 @@ func New(opts Options) (*Scanner, error) {
 		for _, st := range r.starts {
 			for _, word := range st.leads {
 				words = append(words, literal{word, len(s.leads)})
-				s.leads = append(s.leads, lead{len(s.starts), len(word) + st.back})
+				s.leads = append(s.leads, &lead{start: len(s.starts), width: len(word) + st.back, word: word})
 			}
 			st.index = len(s.starts)
 			s.starts = append(s.starts, st)
 		}
 	}
-	s.literals = newAutomaton(words)
+	s.literals = newLiterals(words)
 	s.desks.New = func() any { return newDesk(s) }
 	return s, nil
 }

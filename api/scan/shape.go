@@ -22,6 +22,9 @@ type start struct {
 	// near means that no literal leads a match: leads are the rule's keywords,
 	// and the expression is tried in the surroundings of each.
 	near bool
+	// needs are what one of stands in every match, behind an element that goes on over
+	// words and lines without an end of its own; nil: there is no such element.
+	needs *literals
 
 	compiled compiled
 }
@@ -63,7 +66,7 @@ func startsOf(pattern string, keywords []string) ([]*start, error) {
 		leads, back, ok := leadsOf(flatten(core))
 		switch {
 		case ok:
-			starts = append(starts, &start{leads: leads, back: back, left: left, branch: i})
+			starts = append(starts, &start{leads: leads, back: back, left: left, branch: i, needs: needsOf(flatten(core))})
 		case len(keywords) > 0:
 			return []*start{{leads: keywords, near: true}}, nil
 		default:
