@@ -2,7 +2,6 @@ package scan
 
 import (
 	"bytes"
-	"regexp"
 	"unicode"
 	"unicode/utf8"
 )
@@ -255,7 +254,7 @@ func (h *hidden) word(i int) (end int) {
 }
 
 // invisibleStyle matches an opening tag with a style that makes its text invisible.
-var invisibleStyle = regexp.MustCompile(`(?i)\A<[a-z][a-z0-9]*\s[^<>]*?(?:` +
+var invisibleStyle = late(`(?i)\A<[a-z][a-z0-9]*\s[^<>]*?(?:` +
 	`style\s*=\s*["'](?:[^"']*?[;\s])?(?:display\s*:\s*none|visibility\s*:\s*hidden` +
 	`|font-size\s*:\s*0(?:\.0+)?(?:px|pt|r?em|%)?\s*[;"']|opacity\s*:\s*0?(?:\.0+|0)\s*[;"']` +
 	`|color\s*:\s*(?:transparent|white|#fff(?:fff)?)\b)` +
@@ -284,7 +283,7 @@ func (h *hidden) markup() {
 			at += 4 + end
 		case isAlnum(c):
 			tag := h.tag(at)
-			if loc := invisibleStyle.FindIndex(tag); loc != nil {
+			if loc := invisibleStyle().FindIndex(tag); loc != nil {
 				h.add("invisible-style", at, at+loc[1])
 			}
 		}

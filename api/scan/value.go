@@ -148,12 +148,18 @@ func sequence(s []byte) int {
 	return 0
 }
 
+// late compiles a pattern when it is first needed: a program that scans nothing should
+// not pay for it at its start.
+func late(pattern string) func() *regexp.Regexp {
+	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(pattern) })
+}
+
 var (
-	uuid     = regexp.MustCompile(`\A[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}\z`)
-	digest   = regexp.MustCompile(`\A(?:[0-9a-f]{7,12}|[0-9a-f]{32}|[0-9a-f]{40}|[0-9a-f]{56}|[0-9a-f]{64}|[0-9a-f]{96}|[0-9a-f]{128})\z`)
-	digested = regexp.MustCompile(`(?i)sha-?\d|md5|digest|checksum|commit|revision|etag|hash|integrity|blake`)
-	date     = regexp.MustCompile(`\A[0-9:.T/-]+Z?\z`)
-	template = regexp.MustCompile(`[<>{}\[\]()]|\A[$%]|\$[A-Za-z{(]|\.\.\.|…|::|\A[*•.xX#_-]+\z`)
+	uuid     = late(`\A[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}\z`)
+	digest   = late(`\A(?:[0-9a-f]{7,12}|[0-9a-f]{32}|[0-9a-f]{40}|[0-9a-f]{56}|[0-9a-f]{64}|[0-9a-f]{96}|[0-9a-f]{128})\z`)
+	digested = late(`(?i)sha-?\d|md5|digest|checksum|commit|revision|etag|hash|integrity|blake`)
+	date     = late(`\A[0-9:.T/-]+Z?\z`)
+	template = late(`[<>{}\[\]()]|\A[$%]|\$[A-Za-z{(]|\.\.\.|…|::|\A[*•.xX#_-]+\z`)
 )
 
 // excused reports whether the value is none. before is the text ahead of it.
@@ -162,7 +168,7 @@ func (v *valueRule) excused(value, before []byte) bool {
 	case v.needsDigit && !hasDigit(value),
 		v.unlessName && isName(value),
 		v.unlessNumber && len(value) <= 5 && !bytes.ContainsFunc(value, func(r rune) bool { return !isDigit(r) }),
-		v.unlessTemplate && template.Match(value),
+		v.unlessTemplate && template().Match(value),
 		v.unlessIdentifier && identifier(value, before),
 		v.unlessUser && isUserAgain(value, before),
 		v.likePassword && !likePassword(value),
@@ -175,11 +181,11 @@ func (v *valueRule) excused(value, before []byte) bool {
 
 // identifier knows values that name something and open nothing.
 func identifier(value, before []byte) bool {
-	if uuid.Match(value) || date.Match(value) {
+	if uuid().Match(value) || date().Match(value) {
 		return true
 	}
 	const near = 60
-	return digest.Match(value) && digested.Match(before[max(0, len(before)-near):])
+	return digest().Match(value) && digested().Match(before[max(0, len(before)-near):])
 }
 
 // isName: words of letters alone, none of them as long as the random part of a token.
@@ -208,17 +214,17 @@ func isUserAgain(value, before []byte) bool {
 }
 
 var (
-	mailboxBefore = regexp.MustCompile(`(?:\A|[^0-9A-Za-z._%+/:@-])([0-9A-Za-z][0-9A-Za-z._%+-]{0,63})\z`)
-	nobody        = regexp.MustCompile(`(?i)\A(?:git|no-?reply|user|you|me|name|email|foo|bar|.*\[bot\]|x+)\z`)
-	nowhere       = regexp.MustCompile(`(?i)(?:\A@|\.)(?:example(?:\.(?:com|org|net))?|test|invalid|local|localhost|noreply\.github\.com)\z`)
+	mailboxBefore = late(`(?:\A|[^0-9A-Za-z._%+/:@-])([0-9A-Za-z][0-9A-Za-z._%+-]{0,63})\z`)
+	nobody        = late(`(?i)\A(?:git|no-?reply|user|you|me|name|email|foo|bar|.*\[bot\]|x+)\z`)
+	nowhere       = late(`(?i)(?:\A@|\.)(?:example(?:\.(?:com|org|net))?|test|invalid|local|localhost|noreply\.github\.com)\z`)
 )
 
 // isMailbox reports whether before ends in the name of a mailbox for the domain in
 // value, and neither is made up.
 func isMailbox(value, before []byte) bool {
 	const longest = 70
-	name := mailboxBefore.FindSubmatch(before[max(0, len(before)-longest):])
-	return name != nil && !nobody.Match(name[1]) && !nowhere.Match(value)
+	name := mailboxBefore().FindSubmatch(before[max(0, len(before)-longest):])
+	return name != nil && !nobody().Match(name[1]) && !nowhere().Match(value)
 }
 
 // likePassword tells what a person would choose or a generator make from a word of

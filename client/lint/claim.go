@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 )
 
 // Checkout is the project that memories make claims about.
@@ -30,17 +31,24 @@ type claim struct {
 	name string
 }
 
+// Patterns are compiled when a run first needs them: a program that never lints should
+// not pay for them at its start.
 var (
-	codeSpan = regexp.MustCompile("`([^`\n]{2,200})`")
+	codeSpan = late("`([^`\n]{2,200})`")
 	// prosePath is a path with a folder and an ending, in plain text.
-	prosePath  = regexp.MustCompile(`(?:^|[\s("'])((?:[A-Za-z0-9_.@-]+/)+[A-Za-z0-9_.@-]+\.[A-Za-z]{1,5}(?::\d+)?)(?:[\s)"',;.:]|$)`)
-	pathShape  = regexp.MustCompile(`^(?:\./)?(?:[A-Za-z0-9_.@+-]+/)*[A-Za-z0-9_.@+-]+/?(?::\d+(?:-\d+|:\d+)?)?$`)
-	hasEnding  = regexp.MustCompile(`\.[A-Za-z][A-Za-z0-9]{0,4}$`)
-	symbol     = regexp.MustCompile(`^(?:[A-Za-z_][A-Za-z0-9_]*(?:\.|::|->))*([A-Za-z_][A-Za-z0-9_]{2,})(\(\))?$`)
-	humps      = regexp.MustCompile(`^[A-Za-z]?[a-z0-9]+(?:[A-Z][a-z0-9]+)+$|^[A-Z][a-z0-9]+(?:[A-Z][A-Za-z0-9]*)+$|^[A-Za-z0-9]+(?:_[A-Za-z0-9]+)+$`)
-	commitID   = regexp.MustCompile(`(?i)(?:\bcommits? \x60?|\bsha \x60?|\x60)([0-9a-f]{7,40})\b`)
-	codeEnding = " .go .ts .tsx .js .jsx .mjs .py .rs .java .kt .rb .php .c .h .cc .cpp .hpp .cs .swift .sh .sql .proto .toml .yaml .yml .json .css .scss .vue .svelte .tf .mod .sum .lock "
+	prosePath = late(`(?:^|[\s("'])((?:[A-Za-z0-9_.@-]+/)+[A-Za-z0-9_.@-]+\.[A-Za-z]{1,5}(?::\d+)?)(?:[\s)"',;.:]|$)`)
+	pathShape = late(`^(?:\./)?(?:[A-Za-z0-9_.@+-]+/)*[A-Za-z0-9_.@+-]+/?(?::\d+(?:-\d+|:\d+)?)?$`)
+	hasEnding = late(`\.[A-Za-z][A-Za-z0-9]{0,4}$`)
+	symbol    = late(`^(?:[A-Za-z_][A-Za-z0-9_]*(?:\.|::|->))*([A-Za-z_][A-Za-z0-9_]{2,})(\(\))?$`)
+	humps     = late(`^[A-Za-z]?[a-z0-9]+(?:[A-Z][a-z0-9]+)+$|^[A-Z][a-z0-9]+(?:[A-Z][A-Za-z0-9]*)+$|^[A-Za-z0-9]+(?:_[A-Za-z0-9]+)+$`)
+	commitID  = late(`(?i)(?:\bcommits? \x60?|\bsha \x60?|\x60)([0-9a-f]{7,40})\b`)
 )
+
+const codeEnding = " .go .ts .tsx .js .jsx .mjs .py .rs .java .kt .rb .php .c .h .cc .cpp .hpp .cs .swift .sh .sql .proto .toml .yaml .yml .json .css .scss .vue .svelte .tf .mod .sum .lock "
+
+func late(pattern string) func() *regexp.Regexp {
+	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(pattern) })
+}
 
 // claims holds what memories say of the project against its checkout. What they say of
 // paths, symbols and commits may have been true once.
@@ -96,7 +104,7 @@ func (f *file) spans(fn func(line int, text string)) {
 			continue
 		}
 		if !inBlock {
-			for _, span := range codeSpan.FindAllStringSubmatch(line, -1) {
+			for _, span := range codeSpan().FindAllStringSubmatch(line, -1) {
 				fn(number, strings.TrimSpace(span[1]))
 			}
 		}
@@ -108,13 +116,13 @@ func (l *linter) pathClaims(f *file) {
 	said := map[string]bool{}
 	claim := func(line int, text string) {
 		text = strings.TrimPrefix(text, "./")
-		if !said[text] && pathShape.MatchString(text) {
+		if !said[text] && pathShape().MatchString(text) {
 			said[text] = true
 			l.pathClaim(f, line, text)
 		}
 	}
 	f.spans(claim)
-	for _, place := range prosePath.FindAllSubmatchIndex(f.prose, -1) {
+	for _, place := range prosePath().FindAllSubmatchIndex(f.prose, -1) {
 		claim(f.lineOf(place[2]), string(f.prose[place[2]:place[3]]))
 	}
 }
@@ -123,7 +131,7 @@ func (l *linter) pathClaim(f *file, line int, text string) {
 	name, number, _ := strings.Cut(text, ":")
 	number, _, _ = strings.Cut(strings.ReplaceAll(number, "-", ":"), ":")
 	first, _, deep := strings.Cut(name, "/")
-	ending := hasEnding.FindString(name)
+	ending := hasEnding().FindString(name)
 	if l.there(path.Join(path.Dir(string(f.Key)), name)) || l.there(name) || notAPath(first, name, ending) {
 		return
 	}
@@ -155,11 +163,11 @@ func notAPath(first, name, ending string) bool {
 func (l *linter) symbolClaims(f *file) []claim {
 	var claims []claim
 	f.spans(func(line int, text string) {
-		m := symbol.FindStringSubmatch(text)
-		if m == nil || strings.HasSuffix(text, ".md") || hasEnding.MatchString(text) && strings.Contains(codeEnding, " "+hasEnding.FindString(text)+" ") {
+		m := symbol().FindStringSubmatch(text)
+		if m == nil || strings.HasSuffix(text, ".md") || hasEnding().MatchString(text) && strings.Contains(codeEnding, " "+hasEnding().FindString(text)+" ") {
 			return
 		}
-		if m[2] == "()" || len(m[1]) >= 6 && humps.MatchString(m[1]) {
+		if m[2] == "()" || len(m[1]) >= 6 && humps().MatchString(m[1]) {
 			claims = append(claims, claim{f, line, m[1]})
 		}
 	})
@@ -174,7 +182,7 @@ func (l *linter) symbolClaims(f *file) []claim {
 func commitClaims(f *file) []claim {
 	head := f.Body
 	var claims []claim
-	for _, place := range commitID.FindAllSubmatchIndex(f.text, -1) {
+	for _, place := range commitID().FindAllSubmatchIndex(f.text, -1) {
 		id := strings.ToLower(string(f.text[place[2]:place[3]]))
 		if place[2] >= head && strings.ContainsAny(id, "0123456789") && strings.ContainsAny(id, "abcdef") {
 			claims = append(claims, claim{f, f.lineOf(place[2]), id})

@@ -2,7 +2,6 @@ package lint
 
 import (
 	"fmt"
-	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -10,7 +9,7 @@ import (
 
 // relativeDate knows words that mean another day tomorrow. "Today" and "this week" are
 // often said of no day in particular, and are only noted.
-var relativeDate = regexp.MustCompile(`(?i)\b(yesterday|tomorrow|tonight|today|this (?:morning|afternoon|evening|week|month|quarter|year|sprint)|` +
+var relativeDate = late(`(?i)\b(yesterday|tomorrow|tonight|today|this (?:morning|afternoon|evening|week|month|quarter|year|sprint)|` +
 	`(?:next|last|past|coming|previous) (?:week|month|quarter|year|sprint|weekend|monday|tuesday|wednesday|thursday|friday|saturday|sunday|spring|summer|autumn|fall|winter)|` +
 	`(?:by|until|on|since) (?:monday|tuesday|wednesday|thursday|friday|saturday|sunday)|` +
 	`(?:\d{1,3}|an?|one|two|three|four|five|six|a few|a couple of|several) (?:day|week|month|year|hour)s? ago|` +
@@ -33,11 +32,11 @@ func (l *linter) relativeDates(f *file) {
 		}
 		l.find(f, "relative-date", severity, line, fmt.Sprintf("%q means another day by now", word), cure)
 	}
-	for _, place := range relativeDate.FindAllIndex(f.prose, -1) {
+	for _, place := range relativeDate().FindAllIndex(f.prose, -1) {
 		tell(f.lineOf(place[0]), string(f.prose[place[0]:place[1]]))
 	}
 	if description := fieldOf(f, "description"); description.Key != "" {
-		for _, word := range relativeDate.FindAllString(description.Value, -1) {
+		for _, word := range relativeDate().FindAllString(description.Value, -1) {
 			tell(description.Line, word)
 		}
 	}

@@ -3,7 +3,6 @@ package lint
 import (
 	"fmt"
 	"path"
-	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -73,11 +72,11 @@ func fallsOut(f *file, cut memory.Cut) string {
 
 // lineAround is the line that holds an offset, with its end.
 func (f *file) lineAround(offset int) (begin, end int) {
-	begin = strings.LastIndexByte(string(f.text[:offset]), '\n') + 1
-	if n := strings.IndexByte(string(f.text[offset:]), '\n'); n >= 0 {
-		return begin, offset + n + 1
+	line := f.lineOf(offset)
+	if line == len(f.lines) {
+		return f.lines[line-1], len(f.text)
 	}
-	return begin, len(f.text)
+	return f.lines[line-1], f.lines[line]
 }
 
 // links looks for links that lead nowhere.
@@ -117,22 +116,12 @@ func (l *linter) links(f *file) {
 
 // there reports whether a path is one of the files.
 func (l *linter) there(at string) bool {
-	return slices.ContainsFunc(l.files, func(f *file) bool { return string(f.Key) == at }) || l.missed(at)
-}
-
-// missed knows files that could not be read: they are there.
-func (l *linter) missed(at string) bool {
-	return slices.ContainsFunc(l.Library.List.Missed, func(m memory.Missed) bool { return string(m.Key) == at })
+	return l.keys[api.Key(at)] != nil || l.missed[api.Key(at)]
 }
 
 // near is the one file whose name is the same but for case, dashes and underscores.
 func (l *linter) near(at string) (api.Key, bool) {
-	var found []api.Key
-	for _, f := range l.files {
-		if !f.index && memory.Fold(string(f.Key)) == memory.Fold(at) {
-			found = append(found, f.Key)
-		}
-	}
+	found := l.folded[memory.Fold(at)]
 	if len(found) != 1 {
 		return "", false
 	}
@@ -170,11 +159,11 @@ func (l *linter) listing(f *file, texts map[api.Key][]byte) []edit {
 	index := l.Library.IndexFor(f.Key)
 	text, ok := texts[index]
 	if !ok {
-		i := slices.IndexFunc(l.files, func(other *file) bool { return other.Key == index })
-		if i < 0 {
+		into := l.keys[index]
+		if into == nil {
 			return nil
 		}
-		text = l.files[i].text
+		text = into.text
 		texts[index] = text
 	}
 	offset, line := curate.Insertion(text, curate.Line(f.Title(), curate.Relative(path.Dir(string(index)), f.Key), f.Description))

@@ -13,7 +13,6 @@
 package lint
 
 import (
-	"bytes"
 	"cmp"
 	"fmt"
 	"slices"
@@ -71,12 +70,16 @@ type file struct {
 	index bool
 	text  []byte
 	prose []byte
+	lines []int // where each line begins
 }
 
 // linter is one run.
 type linter struct {
 	Input
 	files    []*file
+	keys     map[api.Key]*file
+	folded   map[string][]api.Key // the memories, by their folded keys
+	missed   map[api.Key]bool     // what could not be read: it is there
 	names    memory.Names
 	findings []Finding
 }
@@ -84,7 +87,10 @@ type linter struct {
 // Run looks at everything. The findings are in the order of files and lines. An error
 // means that a file could not be read or the checkout not be asked.
 func Run(in Input) ([]Finding, error) {
-	l := &linter{Input: in, names: memory.NewNames(in.Library.List.Memories)}
+	l := &linter{
+		Input: in, names: memory.NewNames(in.Library.List.Memories),
+		keys: map[api.Key]*file{}, folded: map[string][]api.Key{}, missed: map[api.Key]bool{},
+	}
 	if err := l.read(); err != nil {
 		return nil, err
 	}
@@ -111,12 +117,21 @@ func Run(in Input) ([]Finding, error) {
 }
 
 func (l *linter) read() error {
+	for _, m := range l.Library.List.Missed {
+		l.missed[m.Key] = true
+	}
 	add := func(m memory.Memory, index bool) error {
 		text, err := l.Library.Read(m.Key)
 		if err != nil {
 			return fmt.Errorf("lint: %w", err)
 		}
-		l.files = append(l.files, &file{m, index, text, memory.Prose(text)})
+		f := &file{m, index, text, memory.Prose(text), beginnings(text)}
+		l.files = append(l.files, f)
+		l.keys[m.Key] = f
+		if !index {
+			folded := memory.Fold(string(m.Key))
+			l.folded[folded] = append(l.folded[folded], m.Key)
+		}
 		return nil
 	}
 	for _, m := range l.Library.List.Memories {
@@ -142,8 +157,25 @@ func (l *linter) find(f *file, rule string, severity Severity, line int, message
 	l.findings = append(l.findings, Finding{rule, severity, f.Key, line, message, cure, len(edits) > 0, edits})
 }
 
-// lineOf is the line that an offset lies in.
-func (f *file) lineOf(offset int) int { return 1 + bytes.Count(f.text[:offset], []byte("\n")) }
+// beginnings are the offsets at which the lines of a text begin.
+func beginnings(text []byte) []int {
+	all := []int{0}
+	for at, c := range text {
+		if c == '\n' {
+			all = append(all, at+1)
+		}
+	}
+	return all
+}
+
+// lineOf is the line that an offset lies in, from 1.
+func (f *file) lineOf(offset int) int {
+	line, begins := slices.BinarySearch(f.lines, offset)
+	if begins {
+		line++
+	}
+	return line
+}
 
 // Fails reports whether a finding fails a run.
 func (f Finding) Fails() bool { return f.Severity != Note }

@@ -2,7 +2,6 @@ package lint
 
 import (
 	"fmt"
-	"regexp"
 
 	"github.com/teammem/teammem/api/scan"
 	"github.com/teammem/teammem/client/memory"
@@ -28,11 +27,11 @@ func (l *linter) scope(f *file) error {
 			l.find(f, "machine-local", Warning, s.Line, fmt.Sprintf("%s: it means something on one machine, or to one person", s.Rule), "write it relative to the project, or name what it stands for")
 		}
 	}
-	for _, place := range machinePath.FindAllIndex(f.text, -1) {
+	for _, place := range machinePath().FindAllIndex(f.text, -1) {
 		l.find(f, "machine-local", Warning, f.lineOf(place[1]), "a path that holds on one machine", "write it relative to the project")
 	}
 	return nil
 }
 
 // machinePath knows the paths that the scanner does not look for.
-var machinePath = regexp.MustCompile(`(?i)\bfile:///|(?:^|[\s\x60"'(])(?:/root/|/tmp/|/var/folders/|/mnt/c/|/private/)[0-9a-z._-]+|\bC:\\(?:dev|src|work|code|projects?|repos?)\\`)
+var machinePath = late(`(?i)\bfile:///|(?:^|[\s\x60"'(])(?:/root/|/tmp/|/var/folders/|/mnt/c/|/private/)[0-9a-z._-]+|\bC:\\(?:dev|src|work|code|projects?|repos?)\\`)

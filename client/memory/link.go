@@ -44,7 +44,9 @@ func WikiLinks(text []byte) []Wiki {
 			at-- // of three brackets the last two open
 			continue
 		}
-		end := bytes.IndexAny(prose[at:min(at+maxPart, len(prose))], "]\n")
+		// A bracket that opens ends the look as well, or brackets that nothing closes
+		// would each cost a look at all that follow.
+		end := bytes.IndexAny(prose[at:min(at+maxPart, len(prose))], "[]\n")
 		if end < 0 {
 			continue
 		}
