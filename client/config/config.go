@@ -125,10 +125,49 @@ func (e Env) Paths() (Paths, error) {
 		}
 		*place = path
 	}
+	for name, place := range map[string]string{EnvConfigDir: p.Config, EnvStateDir: p.State} {
+		if file := fileIn(place); file != "" {
+			return Paths{}, &PlaceError{Variable: name, Path: place, File: file}
+		}
+	}
 	if e.Get(EnvKeyring) != "off" {
 		p.Keyring = systemKeyring{}
 	}
 	return p, nil
+}
+
+// PlaceError says that one of our directories cannot be: a file stands where it, or a
+// folder above it, would have to.
+type PlaceError struct {
+	Variable string // that names the directory, or would name another
+	Path     string // of the directory
+	File     string // what stands in the way
+}
+
+func (e *PlaceError) Error() string {
+	if e.Path == e.File {
+		return fmt.Sprintf("%s: %s is a file and not a directory", e.Variable, e.Path)
+	}
+	return fmt.Sprintf("%s: %s cannot be a directory, for %s is a file", e.Variable, e.Path, e.File)
+}
+
+// Hint is what to do about it.
+func (e *PlaceError) Hint() string {
+	return fmt.Sprintf("set %s to a directory, or to a path where one can be made", e.Variable)
+}
+
+// fileIn is the nearest of a path and the folders above it that exists, when that is no
+// directory; empty otherwise.
+func fileIn(path string) string {
+	for at := path; path != ""; at = filepath.Dir(at) {
+		switch info, err := os.Stat(at); {
+		case err == nil && !info.IsDir():
+			return at
+		case err == nil || filepath.Dir(at) == at:
+			return ""
+		}
+	}
+	return ""
 }
 
 func (e Env) systemPaths() Paths {

@@ -204,3 +204,36 @@ func TestErrNoPlaceSaysWhatToSet(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 }
+
+// A file where one of our directories would be is named, with the variable that cures it.
+func TestFileInPlaceOfADirectory(t *testing.T) {
+	home := t.TempDir()
+	file := filepath.Join(home, "file")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for name, c := range map[string]struct {
+		vars map[string]string
+		want string // of the error; "" for none
+	}{
+		"itself":           {map[string]string{EnvStateDir: file}, EnvStateDir + ": " + file + " is a file"},
+		"below it":         {map[string]string{EnvStateDir: filepath.Join(file, "a", "b")}, "for " + file + " is a file"},
+		"the settings":     {map[string]string{EnvConfigDir: filepath.Join(file, "a")}, EnvConfigDir + ": "},
+		"the usual place":  {map[string]string{"XDG_STATE_HOME": file}, EnvStateDir + ": " + filepath.Join(file, "teammem")},
+		"not there yet":    {map[string]string{EnvStateDir: filepath.Join(home, "a", "b", "c")}, ""},
+		"a directory":      {map[string]string{EnvStateDir: home}, ""},
+		"nothing is named": {nil, ""},
+	} {
+		env := Env{Home: home, Dir: home, OS: "linux", Getenv: func(name string) string { return c.vars[name] }}
+		_, err := env.Paths()
+		var place *PlaceError
+		switch {
+		case c.want == "" && err != nil:
+			t.Errorf("%s: %v", name, err)
+		case c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)):
+			t.Errorf("%s: %v, want %q", name, err, c.want)
+		case c.want != "" && (!errors.As(err, &place) || !strings.Contains(place.Hint(), place.Variable)):
+			t.Errorf("%s: %v has no cure", name, err)
+		}
+	}
+}

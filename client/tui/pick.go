@@ -11,8 +11,8 @@ import (
 const picksShown = 20
 
 // Pick lets a person pick one of several lines: by its number, or by a word that only one
-// of those listed holds. It reports false where nobody can be asked, and when nothing
-// was picked.
+// of all holds; a word that several hold narrows the list down. It reports false where
+// nobody can be asked, and when nothing was picked.
 func (t *Terminal) Pick(question string, lines []string) (picked int, ok bool) {
 	if t.opts.In == nil {
 		return 0, false
@@ -31,11 +31,15 @@ func (t *Terminal) Pick(question string, lines []string) (picked int, ok bool) {
 		t.writeErr(Escape(question) + " A number, or a word to narrow down: ")
 		answer, err := t.line()
 		answer = strings.TrimSpace(answer)
-		if n, wrong := strconv.Atoi(answer); wrong == nil && n >= 1 && n <= min(len(listed), picksShown) {
+		n, wrong := strconv.Atoi(answer)
+		switch {
+		case wrong == nil && n >= 1 && n <= min(len(listed), picksShown):
 			return listed[n-1], true
-		}
-		if answer == "" || err != nil {
+		case answer == "" || err != nil:
 			return 0, false
+		case wrong == nil:
+			t.writeErr("there is no number " + strconv.Itoa(n) + " here\n")
+			continue // a number is never a word: it would pick what nobody meant
 		}
 		if near := holding(lines, answer); len(near) == 1 {
 			return near[0], true

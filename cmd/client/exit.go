@@ -125,8 +125,11 @@ func (a *app) hint(err error) string {
 		gone        *client.GoneError
 		refused     *curate.Refused
 		secret      *secretError
+		place       *config.PlaceError
 	)
 	switch code := api.CodeOf(err); {
+	case errors.As(err, &place):
+		return place.Hint()
 	case errors.As(err, &usage):
 		if usage.hint != "" {
 			return usage.hint
