@@ -61,6 +61,11 @@ func (l Library) Find(name string) (memory.Memory, error) {
 	}
 	key, _, ok := memory.NewNames(l.List.Memories).Resolve(name, "")
 	if !ok {
+		for _, missed := range l.List.Missed {
+			if string(missed.Key) == name || string(missed.Key) == name+".md" {
+				return memory.Memory{}, &Refused{fmt.Sprintf("%s is there and cannot be read: %v", missed.Key, missed.Err), "a memory is a regular file that you may read"}
+			}
+		}
 		return memory.Memory{}, &Refused{fmt.Sprintf("there is no memory %q", name), "client memory list shows them all; client memory search looks inside"}
 	}
 	i := slices.IndexFunc(l.List.Memories, func(m memory.Memory) bool { return m.Key == key })

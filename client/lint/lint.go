@@ -113,7 +113,36 @@ func Run(in Input) ([]Finding, error) {
 	slices.SortStableFunc(l.findings, func(a, b Finding) int {
 		return cmp.Or(cmp.Compare(a.Key, b.Key), cmp.Compare(a.Line, b.Line), cmp.Compare(a.Rule, b.Rule))
 	})
-	return l.findings, nil
+	return bearable(l.findings), nil
+}
+
+// mostOfARule is how many findings of one rule are told of one file. A text that breaks
+// a rule on every line has one fault, and thousands of lines that say so hide the others.
+const mostOfARule = 100
+
+// bearable drops what goes beyond that, and says so in the last finding that stays. What
+// can be mended always stays.
+func bearable(findings []Finding) []Finding {
+	type which struct {
+		key  api.Key
+		rule string
+	}
+	count, last, dropped := map[which]int{}, map[which]int{}, map[which]int{}
+	kept := findings[:0]
+	for _, f := range findings {
+		w := which{f.Key, f.Rule}
+		if count[w]++; count[w] <= mostOfARule {
+			last[w] = len(kept)
+		} else if !f.Fixable {
+			dropped[w]++
+			continue
+		}
+		kept = append(kept, f)
+	}
+	for w, n := range dropped {
+		kept[last[w]].Message += fmt.Sprintf("; %d more of this rule in this file are not listed", n)
+	}
+	return kept
 }
 
 func (l *linter) read() error {

@@ -195,6 +195,32 @@ func mended(t *testing.T, name string, files map[string]string) {
 	}
 }
 
+// A text that breaks a rule on every line is told of a bearable number of times, and what
+// can be mended is mended wherever it stands.
+func TestAFloodIsAFewLines(t *testing.T) {
+	files := map[string]string{
+		"a.md":      head + strings.Repeat("see [[nobody]] since yesterday\n", 5000),
+		"MEMORY.md": strings.Repeat("- [A](a.md)\n", 150),
+	}
+	rules := map[string]int{}
+	var last string
+	var lines []string
+	for _, f := range run(t, files) {
+		rules[f.Rule]++
+		if strings.Contains(f.Message, "not listed") {
+			lines = append(lines, fmt.Sprintf("%s %d", f.Rule, f.Line))
+		}
+		if f.Rule == "link-dangling" {
+			last = f.Message
+		}
+	}
+	want := map[string]int{"link-dangling": 100, "relative-date": 100, "entry-twice": 149}
+	if !maps.Equal(rules, want) || len(lines) != 2 || !strings.HasSuffix(last, "; 4900 more of this rule in this file are not listed") {
+		t.Errorf("found %v, want %v; the last says %q; cut short are %q", rules, want, last, lines)
+	}
+	mended(t, "a flood", files)
+}
+
 func TestFixesAreEditsOfLines(t *testing.T) {
 	files := map[string]string{
 		"MEMORY.md": "\uFEFF# Index\r\n- [A](A.md) — x\r\n- [A](A.md) — x\r\n\r\nprose",

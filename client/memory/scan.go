@@ -12,6 +12,7 @@ import (
 	"strings"
 	"sync"
 	"time"
+	"unicode/utf8"
 
 	"github.com/teammem/teammem/api"
 )
@@ -142,11 +143,16 @@ func (w *walk) folder(at string) {
 	}
 }
 
-var errNoFile = errors.New("it is no regular file")
+var (
+	errNoFile = errors.New("it is no regular file")
+	errNoText = errors.New("its name is not valid UTF-8")
+)
 
 func (w *walk) entry(at string, entry fs.DirEntry) {
 	switch key := api.Key(w.source.Prefix + at); {
 	case entry.Name()[0] == '.' || at == w.source.Skip:
+	case !utf8.ValidString(entry.Name()):
+		w.list.miss(key, errNoText)
 	case entry.IsDir():
 		w.folder(at)
 	case !strings.HasSuffix(at, ".md"):

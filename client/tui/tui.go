@@ -133,8 +133,29 @@ func (t *Terminal) Print(line string) {
 	}
 }
 
-// Raw writes a result as it is, for output that is a file's own bytes.
-func (t *Terminal) Raw(content []byte) { t.writeOut(string(content)) }
+// Raw writes a result as it is, for output that is a file's own bytes. A terminal gets
+// them line by line with what would steer it escaped: the file may be a stranger's.
+func (t *Terminal) Raw(content []byte) {
+	if !t.opts.OutTerminal {
+		t.writeOut(string(content))
+		return
+	}
+	var b strings.Builder
+	for line := range strings.Lines(string(content)) {
+		body, end := strings.CutSuffix(line, "\n")
+		body = strings.TrimSuffix(body, "\r")
+		for i, part := range strings.Split(body, "\t") {
+			if i > 0 {
+				b.WriteByte('\t')
+			}
+			b.WriteString(Escape(part))
+		}
+		if end {
+			b.WriteByte('\n')
+		}
+	}
+	t.writeOut(b.String())
+}
 
 // Note writes one line for people to standard error; nothing with --quiet or --json.
 func (t *Terminal) Note(line string) {

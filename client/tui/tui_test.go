@@ -154,6 +154,17 @@ func TestResultsAndTalkGoApart(t *testing.T) {
 	}
 }
 
+// A file's bytes go into a pipe as they are; a terminal is not steered by them.
+func TestRawResults(t *testing.T) {
+	const text = "a\tb\r\n\x1b[2J\x9b\u202e日本\xff\n\nlast"
+	for mode, want := range map[string]string{"pipe": text, "terminal": "a\tb\n\\x1b[2J\\x9b\\u202e日本\\xff\n\nlast"} {
+		tty, screen := terminal(mode)
+		if tty.Raw([]byte(text)); screen.String() != want {
+			t.Errorf("%s: %q, want %q", mode, screen.String(), want)
+		}
+	}
+}
+
 func TestEveryJSONLineIsOneObject(t *testing.T) {
 	tty, screen := terminal("json")
 	for _, e := range day {

@@ -1,12 +1,15 @@
 package main
 
 import (
+	"fmt"
 	"slices"
 	"time"
+	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 
 	"github.com/teammem/teammem/api"
+	"github.com/teammem/teammem/client/curate"
 	"github.com/teammem/teammem/client/memory"
 )
 
@@ -53,6 +56,9 @@ func (a *app) memoryShow(name string) error {
 	}
 	told := memory.Freshness(time.Now(), one.Modified)
 	if a.json {
+		if err := asText(one.Key, text); err != nil {
+			return err
+		}
 		a.term.Value(memoryText{
 			memoryRow{
 				Key: one.Key, Name: one.Name, Description: one.Description, Type: one.Type,
@@ -68,6 +74,17 @@ func (a *app) memoryShow(name string) error {
 	return nil
 }
 
+// asText refuses what JSON cannot carry: it would arrive as another text.
+func asText(key api.Key, text []byte) error {
+	if utf8.Valid(text) {
+		return nil
+	}
+	return &curate.Refused{
+		Why:  fmt.Sprintf("%s is not UTF-8, and JSON cannot carry it", key),
+		Cure: "without --json it is printed byte for byte",
+	}
+}
+
 // showIndex prints an index whole, and says on stderr what of it an agent is not told.
 func (a *app) showIndex(m *memories, key api.Key) error {
 	text, err := m.read(key)
@@ -76,6 +93,9 @@ func (a *app) showIndex(m *memories, key api.Key) error {
 	}
 	warning := memory.CutIndex(text).Warning()
 	if a.json {
+		if err := asText(key, text); err != nil {
+			return err
+		}
 		a.term.Value(struct {
 			Key     api.Key `json:"key"`
 			Content string  `json:"content"`
