@@ -173,6 +173,67 @@ func TestNewIsReadAsItWasMeant(t *testing.T) {
 	}
 }
 
+// An empty file moves as one, and an index whose only line leaves becomes empty: neither
+// goes.
+func TestEmptyTextsStay(t *testing.T) {
+	files := map[string]string{"a.md": "", "b.md": "---\nname: B\ntype: project\n---\n", "MEMORY.md": "- [B](b.md)\n"}
+	changes, err := library(files).Move("a.md", "c.md")
+	if err != nil || len(changes) != 2 || changes[0].After == nil || changes[1].After != nil {
+		t.Fatalf("%+v, %v", changes, err)
+	}
+	after(t, files, changes)
+	l := library(files)
+	b, err := l.Find("b")
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := l.Promote(b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	after(t, files, p.Changes)
+	if index, ok := files["MEMORY.md"]; !ok || index != "" {
+		t.Errorf("the private index is %q, there: %v", index, ok)
+	}
+	if text, ok := files["c.md"]; !ok || text != "" {
+		t.Errorf("what moved is %q, there: %v", text, ok)
+	}
+}
+
+func TestNewRefuses(t *testing.T) {
+	l := library(map[string]string{"user_taken.md": "x", "team/a.md": "x"})
+	for name, c := range map[string]struct {
+		draft curate.Draft
+		why   string // "" when it is made
+		key   api.Key
+	}{
+		"no name":                      {curate.Draft{Name: " \n", Type: memory.User}, "wants a name", ""},
+		"a person, for all":            {curate.Draft{Name: "x", Type: memory.User, Scope: memory.Team}, "always private", ""},
+		"a name of marks":              {curate.Draft{Name: "!!!", Type: memory.Project}, "no file can be named", ""},
+		"private, but for its file":    {curate.Draft{Name: "x", Type: memory.User, Scope: memory.Private, File: "team/x.md"}, "lies in the team's directory", ""},
+		"the team's, by its file":      {curate.Draft{Name: "x", Type: memory.Project, Scope: memory.Team, File: "team/x.md"}, "", "team/x.md"},
+		"the team's, below its prefix": {curate.Draft{Name: "x", Type: memory.Project, Scope: memory.Team, File: "b/x.md"}, "", "team/b/x.md"},
+		"taken":                        {curate.Draft{Name: "taken", Type: memory.User}, "is there already", ""},
+		"a control character":          {curate.Draft{Name: "x\x1b[31m", Type: memory.User}, "control character", ""},
+		"one in the description":       {curate.Draft{Name: "x", Description: "\x00", Type: memory.User}, "control character", ""},
+		"no text":                      {curate.Draft{Name: "x", Text: "a\xff", Type: memory.User}, "not UTF-8", ""},
+		"several lines and tabs":       {curate.Draft{Name: "a\nb", Text: "a\r\n\tb\n", Type: memory.User}, "", "user_a_b.md"},
+		"up and out":                   {curate.Draft{Name: "x", File: "../x.md", Type: memory.User}, "cannot be the name", ""},
+	} {
+		changes, err := l.New(c.draft)
+		var refused *curate.Refused
+		switch {
+		case c.why == "" && (err != nil || changes[0].Key != c.key):
+			t.Errorf("%s: %v, %v", name, changes, err)
+		case c.why != "" && (!errors.As(err, &refused) || !strings.Contains(refused.Why, c.why) || refused.Cure == ""):
+			t.Errorf("%s: %v, want %q and a cure", name, err, c.why)
+		}
+	}
+	if _, err := l.Log(time.Now(), "\x1b[2J"); err == nil {
+		t.Error("a control character was logged")
+	}
+}
+
 func TestAddLine(t *testing.T) {
 	const line = "- [N](n.md)"
 	for _, c := range []struct{ index, want string }{

@@ -63,7 +63,8 @@ func takeLine(text []byte, offset int) (line string, rest []byte) {
 	if n := bytes.IndexByte(text[offset:], '\n'); n >= 0 {
 		end = offset + n + 1
 	}
-	return strings.TrimRight(string(text[begin:end]), "\r\n"), slices.Concat(text[:begin], text[end:])
+	// An empty text is a text: nil would say that the file goes.
+	return strings.TrimRight(string(text[begin:end]), "\r\n"), append(append([]byte{}, text[:begin]...), text[end:]...)
 }
 
 // edit is a piece of a text that is replaced.
@@ -72,10 +73,10 @@ type edit struct {
 	text           string
 }
 
-// apply carries out edits that do not overlap.
+// apply carries out edits that do not overlap. The result is never nil.
 func apply(text []byte, edits []edit) []byte {
 	slices.SortFunc(edits, func(a, b edit) int { return a.offset - b.offset })
-	var out []byte
+	out := []byte{}
 	at := 0
 	for _, e := range edits {
 		out = append(append(out, text[at:e.offset]...), e.text...)

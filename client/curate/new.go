@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 	"unicode"
+	"unicode/utf8"
 
 	"github.com/teammem/teammem/api"
 	"github.com/teammem/teammem/client/memory"
@@ -31,19 +32,12 @@ var bodies = map[memory.Type]string{
 
 // New makes a memory from its type's template, with a line in the index of its scope.
 func (l Library) New(d Draft) ([]Change, error) {
-	switch {
-	case oneLine(d.Name) == "":
-		return nil, &Refused{"a memory wants a name", `client memory new --type feedback "How we test"`}
-	case d.Type == memory.User && d.Scope == memory.Team:
-		return nil, userIsPrivate("")
+	if err := d.check(); err != nil {
+		return nil, err
 	}
-	file := d.File
-	if file == "" {
-		file = api.Key(string(d.Type) + "_" + slug(d.Name) + ".md")
-	}
-	key := file
-	if d.Scope == memory.Team {
-		key = api.Key(l.TeamPrefix + string(file))
+	key, err := l.keyFor(d)
+	if err != nil {
+		return nil, err
 	}
 	if err := l.free(key); err != nil {
 		return nil, err
@@ -53,6 +47,46 @@ func (l Library) New(d Draft) ([]Change, error) {
 		return nil, err
 	}
 	return []Change{{Key: key, After: []byte(d.write())}, {Key: index.Key, Before: index.Before, After: AddLine(index.Before, entry)}}, nil
+}
+
+// check refuses what would be no memory, or one that another program reads otherwise.
+func (d Draft) check() error {
+	switch {
+	case oneLine(d.Name) == "":
+		return &Refused{"a memory wants a name", `client memory new --type feedback "How we test"`}
+	case d.Type == memory.User && d.Scope == memory.Team:
+		return userIsPrivate("")
+	case !isText(d.Name) || !isText(d.Description):
+		return &Refused{"the name or the description holds a control character, or is not UTF-8", "write it in plain text"}
+	case !isText(d.Text):
+		return &Refused{"the text holds a control character, or is not UTF-8", "a memory is Markdown; keep other files elsewhere, and say in the memory where"}
+	}
+	return nil
+}
+
+// isText reports whether a text is one that people write.
+func isText(text string) bool {
+	return utf8.ValidString(text) && !strings.ContainsFunc(text, func(r rune) bool { return unicode.IsControl(r) && !strings.ContainsRune("\t\r\n", r) })
+}
+
+// keyFor is where a new memory goes: where its draft says, else at a name made of type and
+// name. What is private does not get into the team's directory by its file's name.
+func (l Library) keyFor(d Draft) (api.Key, error) {
+	file := string(d.File)
+	if file == "" {
+		name := slug(d.Name)
+		if name == "" {
+			return "", &Refused{fmt.Sprintf("no file can be named after %q", d.Name), "name it: --file NAME.md"}
+		}
+		file = string(d.Type) + "_" + name + ".md"
+	}
+	switch inTeam := l.isTeam(api.Key(file)); {
+	case inTeam && d.Scope != memory.Team:
+		return "", &Refused{fmt.Sprintf("%s lies in the team's directory, and the memory is private", file), "say --scope team if everyone may read it"}
+	case !inTeam && d.Scope == memory.Team:
+		file = l.TeamPrefix + file
+	}
+	return api.Key(file), nil
 }
 
 // entryFor is the index that a memory belongs into, as it stands, and the line for it.
@@ -130,6 +164,9 @@ func userIsPrivate(key api.Key) error {
 func (l Library) Log(now time.Time, text string) ([]Change, error) {
 	if strings.TrimSpace(text) == "" {
 		return nil, &Refused{"there is nothing to log", `client memory log "what happened"`}
+	}
+	if !isText(text) {
+		return nil, &Refused{"the text holds a control character, or is not UTF-8", "write it in plain text"}
 	}
 	key := api.Key("logs/" + now.Format("2006/01/2006-01-02") + ".md")
 	before, err := l.text(key)

@@ -232,7 +232,7 @@ func Fix(library curate.Library, findings []Finding) ([]curate.Change, error) {
 // stands; the other is found again by the next run.
 func mend(text []byte, edits []edit) []byte {
 	slices.SortStableFunc(edits, func(a, b edit) int { return cmp.Compare(a.offset, b.offset) })
-	var out []byte
+	out := []byte{} // nil would say that the file goes
 	at := 0
 	for _, e := range edits {
 		if e.offset < at {

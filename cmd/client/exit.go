@@ -126,10 +126,16 @@ func (a *app) hint(err error) string {
 		refused     *curate.Refused
 		secret      *secretError
 		place       *config.PlaceError
+		editor      *editorError
+		meanwhile   *memdir.ChangedError
 	)
 	switch code := api.CodeOf(err); {
 	case errors.As(err, &place):
 		return place.Hint()
+	case errors.As(err, &meanwhile):
+		return "look at it again (client memory show), then do it once more"
+	case errors.As(err, &editor):
+		return "VISUAL, else EDITOR, names the editor; it has to end with status 0"
 	case errors.As(err, &usage):
 		if usage.hint != "" {
 			return usage.hint

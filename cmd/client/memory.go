@@ -161,10 +161,19 @@ func (a *app) warnMissed(list memory.List) {
 
 // change carries out changes in their order and shows each.
 func (m *memories) change(now time.Time, changes []curate.Change) error {
-	for _, c := range changes {
-		if err := m.carryOut(now, c); err != nil {
-			return err
+	for i, c := range changes {
+		err := m.carryOut(now, c)
+		if err == nil {
+			continue
 		}
+		if err = fmt.Errorf("%s: %w", c.Key, err); i > 0 {
+			var done []api.Key
+			for _, before := range changes[:i] {
+				done = append(done, before.Key)
+			}
+			err = fmt.Errorf("%w; %s changed before that", err, tui.Names(done, 3))
+		}
+		return err
 	}
 	return nil
 }

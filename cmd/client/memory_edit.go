@@ -7,6 +7,8 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
+	"slices"
 	"strings"
 	"time"
 
@@ -54,6 +56,9 @@ kept and named, and nothing is written over.
 // whichMemory is the memory that is named, or that a person picks.
 func (a *app) whichMemory(m *memories, args []string) (api.Key, error) {
 	if len(args) == 1 {
+		if slices.Contains(m.List.Indexes, api.Key(args[0])) {
+			return api.Key(args[0]), nil
+		}
 		one, err := m.Find(args[0])
 		return one.Key, err
 	}
@@ -82,40 +87,76 @@ func (a *app) editMemory(ctx context.Context, m *memories, key api.Key) error {
 		return err
 	}
 	after, copied, err := a.inEditor(ctx, desk, key, before)
-	if err == nil && string(after) != string(before) {
+	switch {
+	case err != nil && len(after) > 0 && string(after) != string(before):
+		return fmt.Errorf("%w; your text is kept in %s", err, copied)
+	case err != nil:
+	case string(after) == string(before):
+		a.term.Note("nothing was changed")
+	default:
 		if err = a.carry(m, []curate.Change{{Key: key, Before: before, After: after}}); err != nil {
 			return fmt.Errorf("%w; your text is kept in %s", err, copied)
 		}
-	} else if err == nil {
-		a.term.Note("nothing was changed")
 	}
 	return errors.Join(err, os.RemoveAll(desk))
 }
 
-// inEditor opens the editor on a copy and gives what it was left as.
-func (a *app) inEditor(ctx context.Context, desk string, key api.Key, text []byte) (after []byte, copied string, err error) {
-	editor := strings.Fields(a.env.Get("VISUAL"))
-	if len(editor) == 0 {
-		editor = strings.Fields(a.env.Get("EDITOR"))
+// editor is the command line of the person's editor; empty without one.
+func (a *app) editor() string {
+	for _, name := range []string{"VISUAL", "EDITOR"} {
+		if command := strings.TrimSpace(a.env.Get(name)); command != "" {
+			return command
+		}
 	}
-	if len(editor) == 0 {
-		return nil, "", &usageError{err: errors.New("no editor is named"), hint: "set VISUAL or EDITOR"}
+	return ""
+}
+
+func errNoEditor() error {
+	return &usageError{err: errors.New("no editor is named"), hint: "set VISUAL or EDITOR"}
+}
+
+// inEditor opens the editor on a copy and gives what it was left as, also where the
+// editor ended badly.
+func (a *app) inEditor(ctx context.Context, desk string, key api.Key, text []byte) (after []byte, copied string, err error) {
+	editor := a.editor()
+	if editor == "" {
+		return nil, "", errNoEditor()
 	}
 	copied = filepath.Join(desk, filepath.Base(filepath.FromSlash(string(key))))
 	if err := os.WriteFile(copied, text, 0o600); err != nil {
 		return nil, "", err
 	}
-	cmd := exec.CommandContext(ctx, editor[0], append(editor[1:], copied)...)
+	cmd := editorCommand(ctx, editor, copied)
 	// The editor draws on the terminal; what this command answers is on stdout.
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = a.stdin, a.stderr, a.stderr
 	if a.term.OutIsTerminal() {
 		cmd.Stdout = a.stdout
 	}
-	if err := cmd.Run(); err != nil {
-		return nil, "", fmt.Errorf("%s: %w; nothing was changed", editor[0], err)
-	}
+	ran := cmd.Run()
 	after, err = os.ReadFile(copied)
-	return after, copied, err
+	switch {
+	case ran != nil:
+		return after, copied, &editorError{fmt.Errorf("the editor %s: %w; nothing was changed", editor, ran)}
+	case err != nil:
+		return nil, copied, &editorError{fmt.Errorf("the editor %s left no file; nothing was changed", editor)}
+	}
+	return after, copied, nil
+}
+
+// editorError says that the editor did not do what it is for.
+type editorError struct{ err error }
+
+func (e *editorError) Error() string { return e.err.Error() }
+func (e *editorError) Unwrap() error { return e.err }
+
+// editorCommand runs an editor as git does: by the shell, so that quotes and arguments
+// in VISUAL mean what they do elsewhere.
+func editorCommand(ctx context.Context, editor, file string) *exec.Cmd {
+	if runtime.GOOS == "windows" {
+		words := strings.Fields(editor)
+		return exec.CommandContext(ctx, words[0], append(words[1:], file)...)
+	}
+	return exec.CommandContext(ctx, "sh", "-c", editor+` "$@"`, "editor", file)
 }
 
 func (a *app) memoryPromoteCommand() *cobra.Command {

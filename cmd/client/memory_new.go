@@ -8,6 +8,7 @@ import (
 	"os"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 
@@ -60,10 +61,13 @@ func (a *app) memoryNew(ctx context.Context, d curate.Draft, kind string, edit b
 	if d.Scope, err = m.scopeFor(d); err != nil {
 		return err
 	}
+	if edit && a.editor() == "" {
+		return errNoEditor() // before anything is written
+	}
 	if d.Text == "-" {
-		text, err := io.ReadAll(io.LimitReader(a.stdin, maxMemoryBytes))
+		text, err := io.ReadAll(io.LimitReader(a.stdin, maxMemoryBytes+1))
 		if err != nil {
-			return err
+			return fmt.Errorf("read standard input: %w", err)
 		}
 		d.Text = string(text)
 	}
@@ -118,11 +122,36 @@ func (a *app) carry(m *memories, changes []curate.Change) error {
 	return nil
 }
 
+// refuses says why a change cannot be carried out, whatever its text says.
+func (m *memories) refuses(c curate.Change) error {
+	if len(c.After) > maxMemoryBytes {
+		return &curate.Refused{
+			Why:  fmt.Sprintf("%s would be larger than %s; nothing was written", c.Key, tui.Size(maxMemoryBytes)),
+			Cure: "make several memories of it, or say in one where the rest is",
+		}
+	}
+	if !utf8.Valid(c.Before) || !utf8.Valid(c.After) {
+		return &curate.Refused{Why: fmt.Sprintf("%s is not UTF-8; nothing was changed", c.Key), Cure: "put its text right with an editor of your own first"}
+	}
+	r, key := m.room(c.Key)
+	if r.scope == memory.Private && c.After != nil && strings.HasPrefix(key.Fold(), teamPrefix) {
+		// Others share that folder, whether the team's memory is switched on or not.
+		return &curate.Refused{
+			Why:  fmt.Sprintf("%s lies in the team's directory; nothing was written", c.Key),
+			Cure: "choose another folder; client where --explain says whether team memory is on",
+		}
+	}
+	return nil
+}
+
 // guard refuses what must not stand in a directory that others share, and tells of what
 // would be held or flagged. Nothing of what was found is shown.
 func (a *app) guard(m *memories, changes []curate.Change) error {
 	var judge *guard.Guard
 	for _, c := range changes {
+		if err := m.refuses(c); err != nil {
+			return err
+		}
 		r, key := m.room(c.Key)
 		if r.scope != memory.Team || c.After == nil {
 			continue
@@ -138,11 +167,16 @@ func (a *app) guard(m *memories, changes []curate.Change) error {
 		if err != nil {
 			return err
 		}
+		told := map[string]bool{} // a rule is told of once a file
 		for _, f := range found {
 			switch f.Verdict {
 			case api.VerdictRefuse:
 				return &secretError{key: c.Key, finding: f.Finding}
 			case api.VerdictHold, api.VerdictFlag:
+				if told[f.Rule] {
+					continue
+				}
+				told[f.Rule] = true
 				a.term.Warn(fmt.Sprintf("%s: %s", tui.Escape(string(c.Key)), foundText(f.Rule, f.Line)), "look at it before your team does")
 			}
 		}
