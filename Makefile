@@ -92,12 +92,13 @@ streams:
 	go test -count=1 -run '^$$' -bench IdleStreams -benchtime 1x -timeout 1h ./bench
 
 # Every fuzz target for FUZZTIME, with FUZZERS at it. What is found is kept under
-# testdata.
+# testdata. Making inputs small is kept short: by default it may take a minute for each
+# that is new, and nothing else is tried meanwhile.
 fuzz:
 	@for pkg in $$(go list ./...); do \
 		for target in $$(go test -list '^Fuzz' $$pkg | grep '^Fuzz'); do \
 			echo "$$pkg $$target"; \
-			nice -n 10 go test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) -parallel $(FUZZERS) $$pkg || exit 1; \
+			nice -n 10 go test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 20x -parallel $(FUZZERS) $$pkg || exit 1; \
 		done; \
 	done
 

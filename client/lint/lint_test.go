@@ -199,7 +199,7 @@ func mended(t *testing.T, name string, files map[string]string) {
 // can be mended is mended wherever it stands.
 func TestAFloodIsAFewLines(t *testing.T) {
 	files := map[string]string{
-		"a.md":      head + strings.Repeat("see [[nobody]] since yesterday\n", 5000),
+		"a.md":      head + strings.Repeat("see [[nobody]] since yesterday\n", 300),
 		"MEMORY.md": strings.Repeat("- [A](a.md)\n", 150),
 	}
 	rules := map[string]int{}
@@ -215,7 +215,7 @@ func TestAFloodIsAFewLines(t *testing.T) {
 		}
 	}
 	want := map[string]int{"link-dangling": 100, "relative-date": 100, "entry-twice": 149}
-	if !maps.Equal(rules, want) || len(lines) != 2 || !strings.HasSuffix(last, "; 4900 more of this rule in this file are not listed") {
+	if !maps.Equal(rules, want) || len(lines) != 2 || !strings.HasSuffix(last, "; 200 more of this rule in this file are not listed") {
 		t.Errorf("found %v, want %v; the last says %q; cut short are %q", rules, want, last, lines)
 	}
 	mended(t, "a flood", files)
@@ -249,6 +249,10 @@ func FuzzLint(f *testing.F) {
 	f.Add("---\nname: a: b\ndescription: c #d\n---\n[[x]] `y()` commit abc1234\n", "- [A](a.md)\n- [A](a.md)\n")
 	f.Add("\uFEFF---\r\nname: \"x\r\nmetadata: {type: user}\r\n---\r\n", "- a.md\r\n")
 	f.Fuzz(func(t *testing.T, text, index string) {
-		mended(t, "fuzz", map[string]string{"a.md": text, "MEMORY.md": index, "team/b.md": text})
+		if len(text)+len(index) > 4<<10 {
+			return // nothing new is behind that, and a run is linear
+		}
+		// Of a private memory: the scan of the team's has a target of its own.
+		mended(t, "fuzz", map[string]string{"a.md": text, "MEMORY.md": index})
 	})
 }
