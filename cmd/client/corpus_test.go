@@ -138,7 +138,7 @@ func TestReadingChangesNothing(t *testing.T) {
 			files += m.readAll(before, filepath.Join(dir, entry.Name()))
 		}
 	}
-	const all = 2 * 260
+	const all = 2 * 260 // once as the team's, once as private ones
 	if files != all {
 		t.Errorf("%d files were read, want %d", files, all)
 	}
@@ -171,28 +171,35 @@ func (m *machine) readAll(tree map[string]standingFile, dir string) (files int) 
 	for _, index := range stats.Indexes {
 		keys = append(keys, string(index.Key))
 	}
-	for _, key := range keys {
+	for i, key := range keys {
+		if private := m.vars["TEAMMEM_DIR"] == ""; private && i%5 != 0 {
+			continue // that bytes are bytes is shown by the team's
+		}
 		code, stdout, stderr := m.client("memory", "show", key)
 		if sha256.Sum256([]byte(stdout)) != tree[filepath.Join(dir, filepath.FromSlash(key))].sum || code != exitDone {
 			m.t.Errorf("%s/%s was shown otherwise, with status %d: %s", dir, key, code, stderr)
 		}
 	}
-	for _, args := range [][]string{
+	commands := [][]string{
 		{"memory", "list"},
-		{"memory", "stats"},
 		{"memory", "search", "the"},
-		{"memory", "search", "--ranked", "how are tests run"},
-		{"memory", "classify", dir},
-		{"memory", "lint"},
-		{"memory", "lint", "--strict", "--json"},
 		{"recall", "how are tests run"},
-		{"context"},
 		{"context", "--explain"},
-		{"where", "--explain"},
-		{"status"},
-	} {
+	}
+	if m.vars["TEAMMEM_DIR"] != "" {
+		commands = append(commands, [][]string{
+			{"memory", "stats"},
+			{"memory", "search", "--ranked", "how are tests run"},
+			{"memory", "classify", dir},
+			{"memory", "lint", "--strict", "--json"},
+			{"where", "--explain"},
+			{"status"},
+			{"secrets", dir},
+		}...)
+	}
+	for _, args := range commands {
 		code, _, stderr := m.client(args...)
-		finds := code == exitFailed && slices.Contains(args, "lint")
+		finds := code == exitFailed && slices.Contains(args, "lint") || code == exitHeld && args[0] == "secrets"
 		if code != exitDone && !finds || strings.Contains(stderr, "left out") || strings.Contains(stderr, "error") {
 			m.t.Errorf("%s: client %s: status %d: %s", dir, strings.Join(args, " "), code, stderr)
 		}
