@@ -112,6 +112,8 @@ const (
 	ErrorCodeNoProposal     = "no_proposal"
 	ErrorCodeProposalClosed = "proposal_changed" // it is not open, or not the text named
 	ErrorCodeOwnProposal    = "own_proposal"
+	ErrorCodeRedacted       = "team_memory_redacted" // 404 for a text that was withdrawn, 422 for one that shall not come back
+	ErrorCodeNoScan         = "no_scan"
 )
 
 // Error is every error that crosses the wire: the server writes it, the client

@@ -106,6 +106,7 @@ const (
 	ExtensionEvents        = "events"
 	ExtensionPolicy        = "policy"
 	ExtensionProposals     = "proposals"
+	ExtensionRedacted      = "redacted"
 )
 
 // WhoAmI is what the bearer of a token is told about it.

@@ -8,13 +8,25 @@ import (
 	"github.com/teammem/teammem/api"
 )
 
-// The actions of the records of a repo. A push is a PUT; the others are what became
-// of a proposal.
+// The actions of the records of a repo. A push is a PUT, a redaction withdraws contents; the
+// others are what became of a proposal.
 const (
 	ActionPush    = "push"
 	ActionApprove = "approve"
 	ActionReject  = "reject"
+	ActionRedact  = "redact"
 )
+
+// Redact is the subject of a record of a redaction.
+type Redact struct {
+	Checksums []api.Checksum `json:"checksums"` // of what is withdrawn
+	Keys      []api.Key      `json:"keys"`      // that held it, and are tombstones now
+	By        string         `json:"by"`        // who withdrew it; a restored database has it done again
+	Reason    string         `json:"reason"`
+}
+
+// Subject writes the redaction as a record keeps it, see [Push.Subject].
+func (r Redact) Subject() []byte { return subject(r) }
 
 // Review is the subject of a record of an approval or a rejection.
 type Review struct {

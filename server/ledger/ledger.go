@@ -69,6 +69,10 @@ type Store interface {
 	Policy(ctx context.Context, org store.OrgID) (store.Policy, error)
 	SetPolicy(ctx context.Context, org store.OrgID, policy store.Policy) error
 	Repos(ctx context.Context, org store.OrgID) ([]store.RepoInfo, error)
+	Redactions(ctx context.Context, org store.OrgID, sums []api.Checksum) ([]store.Redaction, error)
+	Withdraw(ctx context.Context, org store.OrgID, all []store.Redaction) error
+	Holders(ctx context.Context, ref store.RepoRef, query store.HolderQuery) ([]store.Holder, error)
+	Erase(ctx context.Context, org store.OrgID, sums []api.Checksum) error
 }
 
 // Announce is told of every change after its commit. It must not wait.
@@ -155,7 +159,10 @@ func (l *Ledger) explain(ctx context.Context, caller Caller, repo api.RepoSlug, 
 	if known, ok := api.AsError(err); ok {
 		return known
 	}
+	var withdrawn *store.RedactedError
 	switch {
+	case errors.As(err, &withdrawn):
+		return (&request{}).withdrawnError(withdrawn)
 	case errors.Is(err, store.ErrCorrupt):
 		l.log.ErrorContext(ctx, "stored memory is damaged: restore it from a backup",
 			"alarm", api.ErrorCodeCorrupt, "organization", caller.OrgUID, "repo", string(repo), "while", doing, "error", err)

@@ -27,6 +27,8 @@ type inForce struct {
 	policy  api.OrgPolicy
 	scanner *scan.Scanner // with the organization's fingerprint key; nil without one
 	until   time.Time
+
+	redacted bool // any content of the organization was withdrawn
 }
 
 // policies remembers policies for as long as [policyAge].
@@ -53,6 +55,12 @@ func (p *policies) put(org store.OrgID, found *inForce) {
 	p.read[org] = found
 }
 
+func (p *policies) forget(org store.OrgID) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	delete(p.read, org)
+}
+
 // inForce gives the policy of the caller's organization, at most a second old.
 func (l *Ledger) inForce(ctx context.Context, caller Caller) (*inForce, error) {
 	now := l.now()
@@ -72,7 +80,7 @@ func (l *Ledger) readPolicy(ctx context.Context, caller Caller, now time.Time) (
 	if err != nil {
 		return nil, l.explain(ctx, caller, "", "read the policy", err)
 	}
-	found := &inForce{policy: policy, until: now.Add(policyAge)}
+	found := &inForce{policy: policy, until: now.Add(policyAge), redacted: stored.Redacted}
 	if l.scanner != nil {
 		found.scanner = l.scanner.Keyed(stored.FingerprintKey[:])
 	}

@@ -42,6 +42,11 @@ func (l *Ledger) Push(ctx context.Context, caller Caller, repo api.RepoSlug, pus
 	if err := l.examine(ctx, rules, ask, push.Entries); err != nil {
 		return Result{}, l.explain(ctx, caller, repo, "scan", err)
 	}
+	if rules.redacted {
+		if err := l.checkRedacted(ctx, caller, ask); err != nil {
+			return Result{}, err
+		}
+	}
 	if leave, err := l.admitRepo(ctx, caller, repo); err != nil {
 		return Result{}, l.explain(ctx, caller, repo, "push", err)
 	} else if leave != nil {
@@ -54,6 +59,10 @@ func (l *Ledger) Push(ctx context.Context, caller Caller, repo api.RepoSlug, pus
 		made, err = ask.decide(state, l.now())
 		return made.change, err
 	})
+	var withdrawn *store.RedactedError
+	if errors.As(err, &withdrawn) {
+		return Result{}, ask.withdrawnError(withdrawn)
+	}
 	if err != nil {
 		return Result{}, l.explain(ctx, caller, repo, "push", err)
 	}

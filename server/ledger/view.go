@@ -2,6 +2,7 @@ package ledger
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 
@@ -16,6 +17,9 @@ type View struct {
 	Partial bool
 	Live    []store.Row
 	Deleted []store.Row // tombstones, but those whose key has a live twin
+	// Redacted are contents that were withdrawn, with Partial after the version asked
+	// from.
+	Redacted []api.Checksum
 }
 
 // View reads a repo as the caller sees it, whole, or what changed after version since. A since that is
@@ -43,7 +47,7 @@ func (l *Ledger) View(ctx context.Context, caller Caller, repo api.RepoSlug, sin
 		from = 0
 	}
 	live, deleted := parted(overlay(read.Rows, read.Mine, from))
-	return View{Head: head, Partial: partial, Live: live, Deleted: deleted}, nil
+	return View{Head: head, Partial: partial, Live: live, Deleted: deleted, Redacted: read.Redacted}, nil
 }
 
 // read reads rows from the store, and when these are all rows makes sure that
@@ -92,7 +96,8 @@ func parted(rows []store.Row) (live, deleted []store.Row) {
 
 // Bodies calls fn with each row's content, in order, once it is sure that it is
 // the content that the row's checksum names. Otherwise it ends with an
-// *[api.Error] with the code [api.Internal] and an alarm in the log. What fn
+// *[api.Error] with the code [api.Internal] and an alarm in the log, or with the code
+// [api.NotFound] where a content was withdrawn. What fn
 // returns is returned as it is.
 func (l *Ledger) Bodies(ctx context.Context, caller Caller, rows []store.Row, fn func(row store.Row, content []byte) error) error {
 	sums := make([]api.Checksum, len(rows))
@@ -115,6 +120,11 @@ func (l *Ledger) Bodies(ctx context.Context, caller Caller, rows []store.Row, fn
 		return stopped
 	case err == nil && next < len(rows):
 		err = fmt.Errorf("body %s is missing: %w", rows[next].Checksum.Short(), store.ErrCorrupt)
+	}
+	if errors.Is(err, store.ErrCorrupt) {
+		if gone := l.goneAmong(ctx, caller, rows); gone != nil {
+			return gone
+		}
 	}
 	if err != nil {
 		return l.explain(ctx, caller, "", "read the contents", err)

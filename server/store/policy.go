@@ -15,6 +15,7 @@ type Policy struct {
 	User           string // who set it, as named then; empty for the operator
 	TokenUID       string
 	FingerprintKey [32]byte // the organization's; filled by reads
+	Redacted       bool     // any content of the organization was withdrawn; filled by reads
 }
 
 // Finding is what the scan found in an entry that was stored all the same. It

@@ -173,6 +173,43 @@ type Store interface {
 	// first, at most limit.
 	Audit(ctx context.Context, ref RepoRef, after int64, limit int) ([]audit.Record, error)
 
+	// Redactions reads those of the contents named that were withdrawn, or with nil
+	// all, the oldest first.
+	Redactions(ctx context.Context, org OrgID, sums []api.Checksum) ([]Redaction, error)
+	// CountErased counts the contents of all organizations that were withdrawn and are
+	// gone, so that a server hears of what a command beside it did.
+	CountErased(ctx context.Context) (int64, error)
+	// Withdraw notes that contents are withdrawn. Once it returned no Commit stores
+	// them: it waits for those under way, and later ones are a [RedactedError]. What
+	// was noted before stays as it was.
+	Withdraw(ctx context.Context, org OrgID, all []Redaction) error
+	// Holders lists the versions of a repo that hold contents.
+	Holders(ctx context.Context, ref RepoRef, query HolderQuery) ([]Holder, error)
+	// Erase takes away the bodies of withdrawn contents, for good, and notes that it
+	// is done.
+	Erase(ctx context.Context, org OrgID, sums []api.Checksum) error
+	// Scrub does what the database can so that deleted bytes are not left in its
+	// files either. With rewrite all that stands is written anew, whatever it costs;
+	// without, only where that is a matter of seconds.
+	Scrub(ctx context.Context, rewrite bool) (Scrubbed, error)
+
+	// NotePulls notes that repos were served. The oldest and the newest version count.
+	NotePulls(ctx context.Context, pulls []Pull) error
+	// Pulls lists whom a repo was served to, by user and client.
+	Pulls(ctx context.Context, ref RepoRef) ([]Pull, error)
+
+	// CreateScan adds a scan.
+	CreateScan(ctx context.Context, scan Scan) (Scan, error)
+	// SaveScan writes how far a scan came, and what it found since. [ErrExists] when
+	// somebody else went on with it: its Step is not the one after the stored one.
+	SaveScan(ctx context.Context, scan Scan, found [][]byte) error
+	// Scans lists scans of an organization, or with none of all, newest first.
+	Scans(ctx context.Context, org OrgID, limit int) ([]Scan, error)
+	// Scan finds one by its public id. [ErrNotFound].
+	Scan(ctx context.Context, org OrgID, uid string) (Scan, error)
+	// ScanFindings reads what a scan found, from number after on, as it was saved.
+	ScanFindings(ctx context.Context, id int64, after, limit int) ([][]byte, error)
+
 	// Close frees everything. No other method may be called afterwards.
 	Close() error
 }
@@ -243,8 +280,9 @@ type Head struct {
 	Entries      int          // live ones
 	Bytes        int64        // of live entries' contents
 	LastModified time.Time
-	Proposals    int      // standing ones, of all authors
-	AuditHead    [32]byte // hash of the newest audit record; read by Commit only
+	Proposals    int         // standing ones, of all authors
+	Redacted     api.Version // the newest in which contents were withdrawn; 0: none
+	AuditHead    [32]byte    // hash of the newest audit record; read by Commit only
 }
 
 // Row is the current state of one key.
@@ -262,6 +300,8 @@ type View struct {
 	Head Head
 	Rows []Row    // in key order
 	Mine []Shadow // all that are standing of [RepoRef.For], in key order
+	// Redacted are the contents that were withdrawn after the version asked from.
+	Redacted []api.Checksum
 }
 
 // State is what Commit shows to decide: the head, and the rows of the touched
@@ -286,7 +326,10 @@ type Change struct {
 	// Findings are those of the writes, in the order in which they are listed.
 	Findings  []Finding
 	Proposals []ProposalWrite
-	Audit     audit.Record // of this change
+	// Redacted are withdrawn contents that readers are told of with this version. What
+	// was found in them goes, and open proposals of them are closed.
+	Redacted []api.Checksum
+	Audit    audit.Record // of this change
 }
 
 // Write is one key of a Change.

@@ -27,7 +27,11 @@ func (s *Store) Commit(ctx context.Context, ref store.RepoRef, touched []api.Key
 		}
 		change, err := decide(store.State{Head: copied(r.head), Rows: r.around(touched), Mine: next.shadows(ref, r)})
 		if err == nil && change != nil {
-			if err = change.Check(r.head); err == nil {
+			err = change.Check(r.head)
+			if gone := next.withdrawn(ref.Org, append([]api.Checksum{}, change.Withdrawn()...)); err == nil && len(gone) > 0 {
+				err = &store.RedactedError{Redaction: gone[0]}
+			}
+			if err == nil {
 				r, err = next.apply(ref, r, change)
 			}
 		}
@@ -123,6 +127,7 @@ func (s *state) apply(ref store.RepoRef, r repo, change *store.Change) (repo, er
 	r.past = r.past.with(r.head.Version, past)
 	r.posed = s.propose(ref, r.posed, change.Proposals)
 	r.found = foundIn(r.found, r.head.Version, change.Findings)
+	r = r.redact(change)
 	record := change.Audit
 	record.At = kept(record.At)
 	r.trail = r.trail.with(record.Seq, record)

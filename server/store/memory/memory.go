@@ -46,6 +46,7 @@ type state struct {
 	orgTrail      tree[orgPlace, audit.Record]
 	checkpoints   tree[store.RepoID, api.Version]
 	signOn        signOn
+	leaks         leaks
 }
 
 // rights is what an organization has one of: values that are never changed, only
@@ -70,6 +71,7 @@ type repo struct {
 	trail tree[int64, audit.Record]
 	found tree[foundRef, []store.Finding]
 	posed tree[string, store.Proposal] // by public id
+	gone  tree[api.Checksum, api.Version]
 }
 
 type nameRef struct {
@@ -104,6 +106,8 @@ type bodyRef struct {
 	sum api.Checksum
 }
 
+func compareBodies(a, b bodyRef) int { return cmp.Or(cmp.Compare(a.org, b.org), cmp.Compare(a.sum, b.sum)) }
+
 // New makes an empty store with an epoch of its own.
 func New() *Store {
 	return &Store{now: state{
@@ -122,9 +126,8 @@ func New() *Store {
 		repos: newTree[store.RepoRef, repo](func(a, b store.RepoRef) int {
 			return cmp.Or(cmp.Compare(a.Org, b.Org), cmp.Compare(a.Slug, b.Slug))
 		}),
-		bodies: newTree[bodyRef, *store.Body](func(a, b bodyRef) int {
-			return cmp.Or(cmp.Compare(a.org, b.org), cmp.Compare(a.sum, b.sum))
-		}),
+		bodies: newTree[bodyRef, *store.Body](compareBodies),
+		leaks:  newLeaks(),
 		signOn: newSignOn(),
 		rights: newTree[store.OrgID, rights](cmp.Compare),
 		orgTrail: newTree[orgPlace, audit.Record](func(a, b orgPlace) int {
@@ -142,6 +145,7 @@ func newRepo() repo {
 		past:  newTree[api.Version, []store.Past](cmp.Compare),
 		trail: newTree[int64, audit.Record](cmp.Compare),
 		posed: newTree[string, store.Proposal](strings.Compare),
+		gone:  newTree[api.Checksum, api.Version](cmp.Compare),
 		found: newTree[foundRef, []store.Finding](func(a, b foundRef) int {
 			return cmp.Or(cmp.Compare(a.key, b.key), cmp.Compare(a.version, b.version))
 		}),

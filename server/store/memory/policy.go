@@ -28,6 +28,7 @@ func (s *Store) Policy(ctx context.Context, org store.OrgID) (store.Policy, erro
 		newest = policy
 	}
 	newest.FingerprintKey = o.FingerprintKey
+	newest.Redacted = len(now.withdrawn(org, nil)) > 0
 	return newest, nil
 }
 

@@ -43,6 +43,7 @@ func (s *Store) View(ctx context.Context, ref store.RepoRef, since api.Version) 
 			view.Rows = append(view.Rows, row)
 		}
 	}
+	view.Redacted = r.goneAfter(since)
 	if view.Mine = now.shadows(ref, r); len(view.Mine) > 0 {
 		view.Head.Set = slices.Clone(r.head.Set)
 	}
@@ -58,7 +59,7 @@ func (s *Store) Bodies(ctx context.Context, org store.OrgID, sums []api.Checksum
 	}
 	for _, sum := range sums {
 		body, ok := now.bodies.get(bodyRef{org: org, sum: sum})
-		if !ok || body.Checksum != sum {
+		if !ok || body == nil || body.Checksum != sum {
 			return fmt.Errorf("body %s: %w", sum.Short(), store.ErrCorrupt)
 		}
 		content, err := body.Unpack()

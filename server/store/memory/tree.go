@@ -5,7 +5,7 @@ import "iter"
 // tree is a sorted map that is never changed: with makes another one and shares
 // with it all nodes but those on the way to the new entry. It is an AA tree (Arne
 // Andersson, Balanced Search Trees Made Simple, 1993). Nothing is ever taken out:
-// the contract deletes no row.
+// the contract deletes no row, and a body that is erased leaves an empty place.
 type tree[K, V any] struct {
 	root    *node[K, V]
 	compare func(a, b K) int

@@ -59,6 +59,9 @@ func (t *transaction) run(ctx context.Context, touched []api.Key, decide store.D
 	if err := change.Check(state.Head); err != nil {
 		return store.Head{}, fmt.Errorf("commit to %s: %w", t.ref.Slug, err)
 	}
+	if err := t.checkWithdrawn(ctx, change.Withdrawn()); err != nil {
+		return store.Head{}, err
+	}
 	return t.write(ctx, state.Head.ID, change)
 }
 
@@ -67,7 +70,7 @@ func (t *transaction) run(ctx context.Context, touched []api.Key, decide store.D
 func (t *transaction) begin(ctx context.Context, touched []api.Key) (store.State, error) {
 	batch := &pgx.Batch{}
 	batch.Queue(beginWrite)
-	batch.Queue(setWrite, strconv.FormatInt(t.db.lockWait.Milliseconds(), 10))
+	batch.Queue(setWrite, strconv.FormatInt(t.db.lockWait.Milliseconds(), 10), withdrawLock, int32(t.ref.Org))
 	t.queueState(batch, touched)
 	state, err := t.readState(ctx, batch, 2)
 	if err != nil || state.Head.ID != 0 {
@@ -141,7 +144,7 @@ func (t *transaction) write(ctx context.Context, id store.RepoID, change *store.
 	batch := &pgx.Batch{}
 	queueWrites(batch, t.ref.Org, id, change)
 	batch.Queue(updateHead, int64(id), int64(head.Version), raw(head.Checksum), int32(head.Entries), head.Bytes,
-		instant(head.LastModified), head.Set, head.AuditHead[:], head.Proposals)
+		instant(head.LastModified), head.Set, head.AuditHead[:], head.Proposals, int64(head.Redacted))
 	batch.Queue(commit)
 	results := t.conn.SendBatch(ctx, batch)
 	err := skip(results, batch.Len()-1)
@@ -169,6 +172,7 @@ func queueWrites(batch *pgx.Batch, org store.OrgID, id store.RepoID, change *sto
 	}
 	queueProposals(batch, repo, change.Proposals)
 	queueFindings(batch, repo, change.Head.Version, change.Findings)
+	queueRedacted(batch, repo, change)
 	at := millis(change.Head.LastModified)
 	batch.Queue(insertVersion, repo, version, at, int64(change.Author.User), int64(change.Author.Token), change.Author.Client,
 		raw(change.Head.Checksum))

@@ -13,7 +13,8 @@ import (
 )
 
 const (
-	selectPolicy = `SELECT o.fingerprint_key, coalesce(p.version, 0), p.at, coalesce(p.user_name, ''), coalesce(p.token_uid, ''), coalesce(p.document, '')
+	selectPolicy = `SELECT o.fingerprint_key, coalesce(p.version, 0), p.at, coalesce(p.user_name, ''), coalesce(p.token_uid, ''), coalesce(p.document, ''),
+	EXISTS (SELECT 1 FROM redactions r WHERE r.org_id = o.id)
 FROM organizations o LEFT JOIN policies p ON p.org_id = o.id WHERE o.id = $1 ORDER BY p.version DESC LIMIT 1`
 
 	insertPolicy = `INSERT INTO policies (org_id, version, at, user_name, token_uid, document) VALUES ($1, $2, $3, $4, $5, $6)`
@@ -36,7 +37,7 @@ func (db *DB) Policy(ctx context.Context, org store.OrgID) (p store.Policy, err 
 		var at *time.Time
 		var document string
 		row := conn.QueryRow(ctx, selectPolicy, int64(org))
-		err := row.Scan((*hash)(&p.FingerprintKey), (*int64)(&p.Version), &at, &p.User, &p.TokenUID, &document)
+		err := row.Scan((*hash)(&p.FingerprintKey), (*int64)(&p.Version), &at, &p.User, &p.TokenUID, &document, &p.Redacted)
 		if document != "" {
 			p.Document = []byte(document)
 		}

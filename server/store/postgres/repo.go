@@ -12,10 +12,10 @@ import (
 )
 
 const (
-	selectHead = `SELECT id, version, checksum, entries, bytes, last_modified, proposals FROM repos WHERE org_id = $1 AND slug = $2`
+	selectHead = `SELECT id, version, checksum, entries, bytes, last_modified, proposals, redacted FROM repos WHERE org_id = $1 AND slug = $2`
 
 	// lockHead also brings what only Commit needs.
-	lockHead = `SELECT id, version, checksum, entries, bytes, last_modified, proposals, set_state, audit_head
+	lockHead = `SELECT id, version, checksum, entries, bytes, last_modified, proposals, redacted, set_state, audit_head
 FROM repos WHERE org_id = $1 AND slug = $2 FOR NO KEY UPDATE`
 
 	// insertRepo makes the row that a first PUT locks. Of two at once one waits
@@ -26,7 +26,7 @@ SELECT $1::bigint, $2::text, 0, 0, 0, decode(repeat('00', 32), 'hex')
 WHERE NOT EXISTS (SELECT 1 FROM repo_aliases WHERE org_id = $1 AND slug = $2) ON CONFLICT (org_id, slug) DO NOTHING`
 
 	updateHead = `UPDATE repos SET version = $2, checksum = $3, entries = $4, bytes = $5, last_modified = $6,
-	set_state = $7, audit_head = $8, proposals = $9 WHERE id = $1`
+	set_state = $7, audit_head = $8, proposals = $9, redacted = $10 WHERE id = $1`
 
 	// insertVersion is the change itself.
 	insertVersion = `INSERT INTO versions (repo_id, version, at, user_id, token_id, client, checksum)
@@ -39,10 +39,11 @@ VALUES ($1, $2, $3, $4, $5, $6, $7)`
 const (
 	beginWrite = `BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE`
 	beginRead  = `BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY`
-	setWrite   = `SELECT set_config('lock_timeout', $1, true), set_config('enable_seqscan', 'off', true), set_config('plan_cache_mode', 'force_generic_plan', true)`
-	setRead    = `SELECT set_config('enable_seqscan', 'off', true), set_config('plan_cache_mode', 'force_generic_plan', true)`
-	commit     = `COMMIT`
-	rollback   = `ROLLBACK`
+	setWrite   = `SELECT set_config('lock_timeout', $1, true), set_config('enable_seqscan', 'off', true), set_config('plan_cache_mode', 'force_generic_plan', true),
+	pg_advisory_xact_lock_shared($2, $3)`
+	setRead  = `SELECT set_config('enable_seqscan', 'off', true), set_config('plan_cache_mode', 'force_generic_plan', true)`
+	commit   = `COMMIT`
+	rollback = `ROLLBACK`
 )
 
 // Head reads a repo's head.
@@ -66,6 +67,7 @@ func (db *DB) View(ctx context.Context, ref store.RepoRef, since api.Version) (v
 		} else {
 			batch.Queue(selectEntriesSince, int64(ref.Org), string(ref.Slug), int64(since), int64(farBehind))
 		}
+		batch.Queue(selectWithdrawnAfter, int64(ref.Org), string(ref.Slug), int64(since))
 		if ref.For != 0 {
 			queueShadows(batch, ref)
 			batch.Queue(selectSet, int64(ref.Org), string(ref.Slug))
@@ -79,7 +81,10 @@ func (db *DB) View(ctx context.Context, ref store.RepoRef, since api.Version) (v
 			if view.Head, err = scanHead(results.QueryRow()); err != nil {
 				return err
 			}
-			if view.Rows, err = scanRows(results, view.Head.Entries); err != nil || ref.For == 0 {
+			if view.Rows, err = scanRows(results, view.Head.Entries); err != nil {
+				return err
+			}
+			if view.Redacted, err = scanSums(results); err != nil || ref.For == 0 {
 				return err
 			}
 			if view.Mine, err = scanShadows(results); err != nil {
@@ -98,7 +103,7 @@ func (db *DB) View(ctx context.Context, ref store.RepoRef, since api.Version) (v
 // scanHead reads selectHead's row; no row is the zero head.
 func scanHead(row pgx.Row, more ...any) (head store.Head, err error) {
 	var modified *time.Time
-	columns := []any{(*int64)(&head.ID), (*int64)(&head.Version), (*checksum)(&head.Checksum), &head.Entries, &head.Bytes, &modified, &head.Proposals}
+	columns := []any{(*int64)(&head.ID), (*int64)(&head.Version), (*checksum)(&head.Checksum), &head.Entries, &head.Bytes, &modified, &head.Proposals, (*int64)(&head.Redacted)}
 	if err = row.Scan(append(columns, more...)...); err != nil {
 		if absent(err) == store.ErrNotFound {
 			err = nil

@@ -26,6 +26,9 @@ func (db *DB) Commit(ctx context.Context, ref store.RepoRef, touched []api.Key, 
 		if err := change.Check(state.Head); err != nil {
 			return false, err
 		}
+		if err := checkWithdrawn(ctx, tx, ref.Org, change.Withdrawn()); err != nil {
+			return false, err
+		}
 		head, err = db.write(ctx, tx, ref, state.Head.ID, change)
 		return true, err
 	})
@@ -90,6 +93,9 @@ func (db *DB) write(ctx context.Context, tx *sql.Tx, ref store.RepoRef, id store
 	if err := db.writeFindings(ctx, tx, &head, change.Findings); err != nil {
 		return head, err
 	}
+	if err := w.writeRedacted(tx, &head, change); err != nil {
+		return head, err
+	}
 	return head, db.writeHead(ctx, tx, &head, change)
 }
 
@@ -130,6 +136,6 @@ func (db *DB) writeHead(ctx context.Context, tx *sql.Tx, head *store.Head, chang
 		return err
 	}
 	_, err = tx.StmtContext(ctx, db.statements.updateHead).ExecContext(ctx, repo, version, raw(head.Checksum), head.Entries, head.Bytes,
-		instant(head.LastModified), head.Set, head.AuditHead[:], head.Proposals)
+		instant(head.LastModified), head.Set, head.AuditHead[:], head.Proposals, int64(head.Redacted))
 	return err
 }

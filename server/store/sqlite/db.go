@@ -113,11 +113,12 @@ func older(version, than string) bool {
 // access is what a handle is for.
 type access string
 
-// The writer keeps up to 16 MB of pages, and folds the WAL into the file every 16
+// What is deleted is overwritten with zeros (secure_delete), which costs a PUT
+// nothing: it deletes next to nothing. The writer keeps up to 16 MB of pages, and folds the WAL into the file every 16
 // MB: a repo's size must not show in the time of a commit.
 const (
 	writing access = "_txlock=immediate&_pragma=journal_mode(wal)&_pragma=synchronous(full)&_pragma=foreign_keys(1)" +
-		"&_pragma=cache_size(-16000)&_pragma=wal_autocheckpoint(4000)"
+		"&_pragma=secure_delete(1)&_pragma=cache_size(-16000)&_pragma=wal_autocheckpoint(4000)"
 	reading access = "mode=rw&_pragma=query_only(1)"
 	looking access = "mode=rw"
 	// flushing matters on macOS, where an ordinary flush does not reach the disk.

@@ -11,7 +11,8 @@ import (
 )
 
 const (
-	selectPolicy = `SELECT o.fingerprint_key, p.version, p.at, p.user_name, p.token_uid, p.document
+	selectPolicy = `SELECT o.fingerprint_key, p.version, p.at, p.user_name, p.token_uid, p.document,
+	EXISTS (SELECT 1 FROM redactions r WHERE r.org_id = o.id)
 FROM organizations o LEFT JOIN policies p ON p.org_id = o.id WHERE o.id = ? ORDER BY p.version DESC LIMIT 1`
 
 	insertPolicy = `INSERT INTO policies (org_id, version, at, user_name, token_uid, document) VALUES (?, ?, ?, ?, ?, ?)`
@@ -33,7 +34,7 @@ func (db *DB) Policy(ctx context.Context, org store.OrgID) (p store.Policy, err 
 	var key hash
 	var version sql.NullInt64
 	var user, token, document sql.NullString
-	err = db.reader.QueryRowContext(ctx, selectPolicy, int64(org)).Scan(&key, &version, (*moment)(&p.At), &user, &token, &document)
+	err = db.reader.QueryRowContext(ctx, selectPolicy, int64(org)).Scan(&key, &version, (*moment)(&p.At), &user, &token, &document, &p.Redacted)
 	if err != nil {
 		return p, fail(ctx, "policy", err)
 	}

@@ -10,10 +10,10 @@ import (
 )
 
 const (
-	selectHead = `SELECT id, version, checksum, entries, bytes, last_modified, proposals FROM repos WHERE org_id = ? AND slug = ?`
+	selectHead = `SELECT id, version, checksum, entries, bytes, last_modified, proposals, redacted FROM repos WHERE org_id = ? AND slug = ?`
 
 	// lockHead also brings what only Commit needs. The lock is the transaction's.
-	lockHead = `SELECT id, version, checksum, entries, bytes, last_modified, proposals, set_state, audit_head FROM repos WHERE org_id = ? AND slug = ?`
+	lockHead = `SELECT id, version, checksum, entries, bytes, last_modified, proposals, redacted, set_state, audit_head FROM repos WHERE org_id = ? AND slug = ?`
 
 	// insertRepo makes no repo under a name that another had before: whoever asked
 	// for that one did not know yet that it is called differently now.
@@ -21,7 +21,7 @@ const (
 SELECT ?1, ?2, 0, 0, 0, zeroblob(32) WHERE NOT EXISTS (SELECT 1 FROM repo_aliases WHERE org_id = ?1 AND slug = ?2) RETURNING id`
 
 	updateHead = `UPDATE repos SET version = ?2, checksum = ?3, entries = ?4, bytes = ?5, last_modified = ?6,
-	set_state = ?7, audit_head = ?8, proposals = ?9 WHERE id = ?1`
+	set_state = ?7, audit_head = ?8, proposals = ?9, redacted = ?10 WHERE id = ?1`
 
 	// insertVersion is the change itself.
 	insertVersion = `INSERT INTO versions (repo_id, version, at, user_id, token_id, client, checksum) VALUES (?, ?, ?, ?, ?, ?, ?)`
@@ -46,6 +46,9 @@ func (db *DB) View(ctx context.Context, ref store.RepoRef, since api.Version) (v
 		if view.Rows, err = db.changedAfter(ctx, tx, view.Head, since); err != nil {
 			return err
 		}
+		if view.Redacted, err = withdrawnAfter(ctx, tx, view.Head, since); err != nil {
+			return err
+		}
 		return db.shadowsInView(ctx, tx, ref, &view)
 	})
 	return view, err
@@ -53,7 +56,7 @@ func (db *DB) View(ctx context.Context, ref store.RepoRef, since api.Version) (v
 
 // scanHead reads selectHead's row; no row is the zero head.
 func scanHead(row scanner, more ...any) (head store.Head, err error) {
-	columns := []any{&head.ID, &head.Version, (*checksum)(&head.Checksum), &head.Entries, &head.Bytes, (*moment)(&head.LastModified), &head.Proposals}
+	columns := []any{&head.ID, &head.Version, (*checksum)(&head.Checksum), &head.Entries, &head.Bytes, (*moment)(&head.LastModified), &head.Proposals, &head.Redacted}
 	if err = row.Scan(append(columns, more...)...); errors.Is(err, sql.ErrNoRows) {
 		return store.Head{}, nil
 	}
