@@ -42,6 +42,8 @@ type HistoryChange struct {
 	Checksum Checksum `json:"checksum"`           // of the content; of a deletion: of what was deleted
 	Previous Checksum `json:"previous,omitempty"` // what was live before; absent for nothing
 	Bytes    int      `json:"bytes"`
+	// Redacted says that the text was withdrawn: this row is all there is of it.
+	Redacted *Redaction `json:"redacted,omitempty"`
 }
 
 // HistoryList is one page of changes, newest first.

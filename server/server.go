@@ -4,7 +4,7 @@
 // behind the contract.
 //
 // What it keeps in the data directory: teammem.db with its companions, when no
-// other database is named, and admin.token from the first start, readable by its
+// other database is named, redactions.jsonl, the list of what was withdrawn, and admin.token from the first start, readable by its
 // owner only.
 //
 // What is promised: plain http is served on loopback only, unless asked for by
@@ -31,6 +31,7 @@ import (
 	"github.com/teammem/teammem/server/auth"
 	"github.com/teammem/teammem/server/auth/provider"
 	"github.com/teammem/teammem/server/events"
+	"github.com/teammem/teammem/server/leak"
 	"github.com/teammem/teammem/server/ledger"
 	"github.com/teammem/teammem/server/organization"
 	"github.com/teammem/teammem/server/rest"
@@ -43,6 +44,7 @@ type Config struct {
 	Listen       string // host:port; port 0 picks one
 	Database     string // sqlite:///path or postgres://…; empty: SQLite in Data
 	Data         string // directory of the server's own files
+	Redactions   string // the list of what was withdrawn; empty: in Data
 	TLSCert      string // files in PEM; both or none
 	TLSKey       string
 	InsecureHTTP bool // serve plain http off loopback all the same
@@ -96,6 +98,7 @@ type Server struct {
 	keeper   *organization.Keeper
 	desk     *signon.Desk
 	events   *events.Hub
+	leaks    *leak.Desk
 	rest     *rest.Handler
 	http     *http.Server
 	abandon  context.CancelFunc // cancels the requests that outlive the grace
@@ -141,8 +144,13 @@ func New(ctx context.Context, log *slog.Logger, cfg Config, now func() time.Time
 		return nil, err
 	}
 	rules := ledger.New(log, s.store, now, cfg.HTTP.Limits, scanner, s.announce)
+	s.leaks = leak.New(log, s.store, rules, now, leak.NewList(cfg.RedactionsFile()), s.look)
+	// Before anybody is served: the database may be an older one than the list.
+	if err := s.applyRedactions(ctx); err != nil {
+		return nil, err
+	}
 	cfg.HTTP.SignOn = s.desk
-	if s.rest, err = rest.New(log, rules, s.auth, s.store, s.events, orgs, cfg.HTTP); err != nil {
+	if s.rest, err = rest.New(log, rules, s.auth, s.store, s.events, orgs, s.leaks, cfg.HTTP); err != nil {
 		return nil, err
 	}
 	pages, err := s.pages()
@@ -228,6 +236,12 @@ func (s *Server) Run(ctx context.Context) error {
 	keeper.Go(func() { s.keeper.Run(keeping) })
 	defer keeper.Wait()
 	defer kept()
+	// What requests that drain were served is noted too.
+	noting, noted := context.WithCancel(context.Background())
+	var leaks sync.WaitGroup
+	leaks.Go(func() { s.leaks.Run(noting) })
+	defer leaks.Wait()
+	defer noted()
 	// The others are told of the last PUT too, so this ends after it.
 	exchange, silence := context.WithCancel(context.Background())
 	var others sync.WaitGroup

@@ -13,6 +13,7 @@ import (
 
 	"github.com/teammem/teammem/api"
 	"github.com/teammem/teammem/server/auth"
+	"github.com/teammem/teammem/server/leak"
 	"github.com/teammem/teammem/server/ledger"
 	"github.com/teammem/teammem/server/rest"
 	"github.com/teammem/teammem/server/store"
@@ -45,8 +46,9 @@ func newServer(w *world) (*server, error) {
 	}
 	s.who = auth.Caller{Org: org.ID, OrgUID: org.UID, User: token.User, UserName: "dana", Token: token.ID, TokenUID: token.UID, Role: api.Member}
 	quiet := slog.New(slog.DiscardHandler)
-	rules := ledger.New(quiet, s.db, func() time.Time { return w.clock }, api.DefaultLimits, nil, nil)
-	s.handler, err = rest.New(quiet, rules, s, s.db, nil, nil, rest.DefaultConfig())
+	clock := func() time.Time { return w.clock }
+	rules := ledger.New(quiet, s.db, clock, api.DefaultLimits, nil, nil)
+	s.handler, err = rest.New(quiet, rules, s, s.db, nil, nil, leak.New(quiet, s.db, rules, clock, nil, nil), rest.DefaultConfig())
 	s.begin()
 	return s, err
 }

@@ -4,7 +4,7 @@
 // also while a server runs on it.
 //
 // Results go to standard output, everything else to standard error. Exit status:
-// 0 done, 1 failed, 2 usage.
+// 0 done, 1 failed, 2 usage, 5 a scan found something.
 package main
 
 import (
@@ -29,6 +29,7 @@ const (
 	exitDone   = 0
 	exitFailed = 1
 	exitUsage  = 2
+	exitFound  = 5 // of a scan
 )
 
 func run() int {
@@ -69,8 +70,11 @@ func usagef(format string, args ...any) error {
 
 // report says what went wrong and what to do, and gives the exit status.
 func (p *program) report(err error) int {
-	if err == nil {
+	switch {
+	case err == nil:
 		return exitDone
+	case errors.Is(err, errFound):
+		return exitFound
 	}
 	fmt.Fprintf(p.err, "error: %v\n", err)
 	var hint *server.HintError

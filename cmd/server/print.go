@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/json"
 	"fmt"
+	"io"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -27,8 +28,10 @@ func (p *program) printJSON(v any) error {
 }
 
 // printTable prints rows in columns, the first row being their names.
-func (p *program) printTable(rows [][]string) error {
-	w := tabwriter.NewWriter(p.out, 0, 0, 2, ' ', 0)
+func (p *program) printTable(rows [][]string) error { return printTableTo(p.out, rows) }
+
+func printTableTo(out io.Writer, rows [][]string) error {
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	for _, row := range rows {
 		fmt.Fprintln(w, strings.Join(row, "\t"))
 	}

@@ -39,7 +39,7 @@ Exit status: 0 done, 1 failed, 2 usage.`,
 	cmd.SetOut(p.out)
 	cmd.SetErr(p.err)
 	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return &usageError{err} })
-	cmd.AddCommand(p.tokenCommand(), p.loginLinkCommand(), p.inviteCommand(), p.orgCommand(), p.memberCommand(), p.auditCommand(), p.policyCommand(), p.migrateCommand(), p.versionCommand())
+	cmd.AddCommand(p.tokenCommand(), p.loginLinkCommand(), p.inviteCommand(), p.orgCommand(), p.memberCommand(), p.auditCommand(), p.policyCommand(), p.scanCommand(), p.redactCommand(), p.migrateCommand(), p.versionCommand())
 	return cmd
 }
 

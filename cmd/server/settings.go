@@ -22,6 +22,7 @@ type settings struct {
 	listen    string
 	database  string
 	data      string
+	redacted  string
 	tlsCert   string
 	tlsKey    string
 	insecure  bool
@@ -34,13 +35,14 @@ type settings struct {
 
 // settingNames are the flags that the environment and the file may give as well:
 // tls-cert is TEAMMEM_TLS_CERT and the file's line "tls-cert: …".
-var settingNames = []string{"listen", "database", "data", "tls-cert", "tls-key", "insecure-http", "trusted-proxy", "failed-sign-ins", "log-format", "log-level"}
+var settingNames = []string{"listen", "database", "data", "redactions", "tls-cert", "tls-key", "insecure-http", "trusted-proxy", "failed-sign-ins", "log-format", "log-level"}
 
 // databaseFlags are the settings that every command needs.
 func (s *settings) databaseFlags(f *pflag.FlagSet) {
 	f.StringVar(&s.config, "config", "", "file with settings, one \"name: value\" a line")
 	f.StringVar(&s.database, "database", "", "sqlite:///path or postgres://… (default SQLite in the data directory)")
 	f.StringVar(&s.data, "data", "", "directory of the server's files (default the user's data directory)")
+	f.StringVar(&s.redacted, "redactions", "", "list of what was withdrawn, outside every backup (default redactions.jsonl in the data directory)")
 }
 
 // serveFlags are the settings of serving.
@@ -148,6 +150,7 @@ func parseFile(r io.Reader) (map[string]string, error) {
 func (s *settings) server() server.Config {
 	cfg := server.DefaultConfig(s.data)
 	cfg.Database = s.database
+	cfg.Redactions = s.redacted
 	if s.listen != "" {
 		cfg.Listen = s.listen
 	}

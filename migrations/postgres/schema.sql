@@ -198,12 +198,43 @@ CREATE TABLE proposals (
 CREATE INDEX proposals_of_repo ON public.proposals USING btree (repo_id, id);
 CREATE UNIQUE INDEX proposals_standing ON public.proposals USING btree (repo_id, author, key) WHERE standing;
 
+CREATE TABLE pulls (
+    repo_id bigint NOT NULL,
+    user_id bigint NOT NULL,
+    token_id bigint NOT NULL,
+    client text NOT NULL,
+    oldest bigint NOT NULL,
+    newest bigint NOT NULL,
+    at timestamp with time zone NOT NULL,
+    CONSTRAINT pulls_pkey PRIMARY KEY (repo_id, user_id, token_id, client)
+);
+
+CREATE TABLE redactions (
+    org_id bigint NOT NULL,
+    checksum bytea NOT NULL,
+    at timestamp with time zone NOT NULL,
+    user_name text NOT NULL,
+    token_uid text NOT NULL,
+    reason text NOT NULL,
+    done boolean NOT NULL,
+    CONSTRAINT redactions_checksum_check CHECK ((length(checksum) = 32)),
+    CONSTRAINT redactions_org_id_fkey FOREIGN KEY (org_id) REFERENCES organizations(id),
+    CONSTRAINT redactions_pkey PRIMARY KEY (org_id, checksum)
+);
+
 CREATE TABLE repo_aliases (
     org_id bigint NOT NULL,
     slug text COLLATE "C" NOT NULL,
     repo_id bigint NOT NULL,
     CONSTRAINT repo_aliases_pkey PRIMARY KEY (org_id, slug),
     CONSTRAINT repo_aliases_repo_id_fkey FOREIGN KEY (repo_id) REFERENCES repos(id)
+);
+
+CREATE TABLE repo_redactions (
+    repo_id bigint NOT NULL,
+    checksum bytea NOT NULL,
+    version bigint NOT NULL,
+    CONSTRAINT repo_redactions_pkey PRIMARY KEY (repo_id, checksum)
 );
 
 CREATE TABLE repos (
@@ -218,10 +249,39 @@ CREATE TABLE repos (
     audit_head bytea NOT NULL,
     set_state bytea STORAGE EXTERNAL,
     proposals integer NOT NULL DEFAULT 0,
+    redacted bigint NOT NULL DEFAULT 0,
     CONSTRAINT repos_org_id_fkey FOREIGN KEY (org_id) REFERENCES organizations(id),
     CONSTRAINT repos_org_id_slug_key UNIQUE (org_id, slug),
     CONSTRAINT repos_pkey PRIMARY KEY (id)
 ) WITH (fillfactor=30, toast_tuple_target=8160);
+
+CREATE TABLE scan_findings (
+    scan_id bigint NOT NULL,
+    n integer NOT NULL,
+    document text NOT NULL,
+    CONSTRAINT scan_findings_pkey PRIMARY KEY (scan_id, n),
+    CONSTRAINT scan_findings_scan_id_fkey FOREIGN KEY (scan_id) REFERENCES scans(id)
+);
+
+CREATE TABLE scans (
+    id bigint NOT NULL GENERATED ALWAYS AS IDENTITY,
+    uid text NOT NULL,
+    org_id bigint NOT NULL,
+    slug text NOT NULL,
+    origin text NOT NULL,
+    user_name text NOT NULL,
+    state text NOT NULL,
+    step bigint NOT NULL,
+    at timestamp with time zone NOT NULL,
+    updated timestamp with time zone NOT NULL,
+    found integer NOT NULL,
+    place text NOT NULL,
+    CONSTRAINT scans_org_id_fkey FOREIGN KEY (org_id) REFERENCES organizations(id),
+    CONSTRAINT scans_pkey PRIMARY KEY (id),
+    CONSTRAINT scans_state_check CHECK ((state = ANY (ARRAY['running'::text, 'done'::text, 'stopped'::text]))),
+    CONSTRAINT scans_uid_key UNIQUE (uid)
+);
+CREATE INDEX scans_of_organization ON public.scans USING btree (org_id, id);
 
 CREATE TABLE schema_migrations (
     version bigint NOT NULL,

@@ -173,11 +173,40 @@ CREATE INDEX proposals_of_repo ON proposals (repo_id, id);
 
 CREATE UNIQUE INDEX proposals_standing ON proposals (repo_id, author, key) WHERE standing = 1;
 
+CREATE TABLE pulls (
+    repo_id  INTEGER NOT NULL,
+    user_id  INTEGER NOT NULL,
+    token_id INTEGER NOT NULL,
+    client   TEXT    NOT NULL,
+    oldest   INTEGER NOT NULL,
+    newest   INTEGER NOT NULL,
+    at       INTEGER NOT NULL,
+    PRIMARY KEY (repo_id, user_id, token_id, client)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE redactions (
+    org_id    INTEGER NOT NULL REFERENCES organizations,
+    checksum  BLOB    NOT NULL CHECK (length(checksum) = 32),
+    at        INTEGER NOT NULL,
+    user_name TEXT    NOT NULL,
+    token_uid TEXT    NOT NULL,
+    reason    TEXT    NOT NULL,
+    done      INTEGER NOT NULL CHECK (done IN (0, 1)),
+    PRIMARY KEY (org_id, checksum)
+) STRICT, WITHOUT ROWID;
+
 CREATE TABLE repo_aliases (
     org_id  INTEGER NOT NULL,
     slug    TEXT    NOT NULL,
     repo_id INTEGER NOT NULL REFERENCES repos,
     PRIMARY KEY (org_id, slug)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE repo_redactions (
+    repo_id  INTEGER NOT NULL,
+    checksum BLOB    NOT NULL,
+    version  INTEGER NOT NULL,
+    PRIMARY KEY (repo_id, checksum)
 ) STRICT, WITHOUT ROWID;
 
 CREATE TABLE repos (
@@ -190,9 +219,33 @@ CREATE TABLE repos (
     bytes         INTEGER NOT NULL,
     last_modified INTEGER,
     audit_head    BLOB    NOT NULL,
-    set_state     BLOB, proposals INTEGER NOT NULL DEFAULT 0,
+    set_state     BLOB, proposals INTEGER NOT NULL DEFAULT 0, redacted INTEGER NOT NULL DEFAULT 0,
     UNIQUE (org_id, slug)
 ) STRICT;
+
+CREATE TABLE scan_findings (
+    scan_id  INTEGER NOT NULL REFERENCES scans,
+    n        INTEGER NOT NULL,
+    document TEXT    NOT NULL,
+    PRIMARY KEY (scan_id, n)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE scans (
+    id        INTEGER PRIMARY KEY,
+    uid       TEXT    NOT NULL UNIQUE,
+    org_id    INTEGER NOT NULL REFERENCES organizations,
+    slug      TEXT    NOT NULL,
+    origin    TEXT    NOT NULL,
+    user_name TEXT    NOT NULL,
+    state     TEXT    NOT NULL CHECK (state IN ('running', 'done', 'stopped')),
+    step      INTEGER NOT NULL,
+    at        INTEGER NOT NULL,
+    updated   INTEGER NOT NULL,
+    found     INTEGER NOT NULL,
+    place     TEXT    NOT NULL
+) STRICT;
+
+CREATE INDEX scans_of_organization ON scans (org_id, id);
 
 CREATE TABLE schema_migrations (version INTEGER NOT NULL PRIMARY KEY, dirty INTEGER NOT NULL) STRICT;
 

@@ -17,6 +17,7 @@ var extensions = []string{
 	api.ExtensionEvents,
 	api.ExtensionPolicy,
 	api.ExtensionProposals,
+	api.ExtensionRedacted,
 }
 
 // wellKnown says what this server is, to anyone.

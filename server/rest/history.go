@@ -164,8 +164,17 @@ func (h *Handler) listHistory(c *call) error {
 		return err
 	}
 	list := api.HistoryList{Changes: make([]api.HistoryChange, 0, len(past)), NextCursor: next}
+	gone, err := h.redactedAmong(c, past)
+	if err != nil {
+		return err
+	}
 	for _, p := range past {
-		list.Changes = append(list.Changes, changeOf(p))
+		change := changeOf(p)
+		if r, ok := gone[p.Checksum]; ok {
+			redacted := wireRedaction(r)
+			change.Redacted = &redacted
+		}
+		list.Changes = append(list.Changes, change)
 	}
 	return writeJSON(c, http.StatusOK, list)
 }
@@ -251,7 +260,7 @@ func (h *Handler) getDiff(c *call) error {
 	}
 	var old []byte
 	if from > 0 {
-		if _, old, err = h.ledger.At(c.r.Context(), c.caller, q.repo, q.key, from); err != nil && api.CodeOf(err) != api.NotFound {
+		if _, old, err = h.ledger.At(c.r.Context(), c.caller, q.repo, q.key, from); err != nil && !isNoEntry(err) {
 			return err
 		}
 	}
@@ -259,6 +268,12 @@ func (h *Handler) getDiff(c *call) error {
 	return writeJSON(c, http.StatusOK, api.EntryDiff{
 		Key: q.key, From: from, To: later.Version, Diff: udiff.Unified(name(from), name(later.Version), string(old), string(new)),
 	})
+}
+
+// isNoEntry reports whether an error says that there was no entry then.
+func isNoEntry(err error) bool {
+	e, ok := api.AsError(err)
+	return ok && e.Details.ErrorCode == api.ErrorCodeNoEntry
 }
 
 // restoreEntry puts an old text back, as a new version.

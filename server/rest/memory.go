@@ -32,7 +32,8 @@ func (h *Handler) getTeamMemory(c *call) error {
 		if err != nil {
 			return err
 		}
-		if ifNoneMatch.Match(head.Checksum) {
+		// What was withdrawn need not change the set: who has a version is told of it once.
+		if ifNoneMatch.Match(head.Checksum) && (query.since <= 0 || head.Redacted <= query.since) {
 			setHead(c, head)
 			c.begun = true
 			c.w.WriteHeader(http.StatusNotModified)
@@ -52,7 +53,13 @@ func (h *Handler) getTeamMemory(c *call) error {
 	if c.r.Method == http.MethodHead {
 		return nil
 	}
-	return h.writeView(c, query, epoch, view)
+	if err := h.writeView(c, query, epoch, view); err != nil {
+		return err
+	}
+	if !query.hashes {
+		h.leaks.Pulled(c.caller, view.Head.ID, view.Head.Version)
+	}
+	return nil
 }
 
 // setHead sets the headers that stand for a repo's state.
@@ -110,6 +117,16 @@ func (h *Handler) renderView(c *call, out *pieces, query memoryQuery, epoch api.
 	}
 	out.text(`,"deleted":`)
 	out.checksums(view.Deleted)
+	if len(view.Redacted) > 0 {
+		out.text(`,"redacted":[`)
+		for i, sum := range view.Redacted {
+			if i > 0 {
+				out.text(`,`)
+			}
+			out.plain(string(sum))
+		}
+		out.text(`]`)
+	}
 	if query.hashes {
 		out.text(`,"entryChecksums":`)
 		out.checksums(view.Live)
@@ -134,7 +151,7 @@ func (h *Handler) renderEntries(c *call, out *pieces, rows []store.Row) error {
 		return nil
 	}
 	first := true
-	return h.ledger.Bodies(c.r.Context(), c.caller, rows, func(row store.Row, content []byte) error {
+	err := h.ledger.Bodies(c.r.Context(), c.caller, rows, func(row store.Row, content []byte) error {
 		if !first {
 			out.text(`,`)
 		}
@@ -144,6 +161,11 @@ func (h *Handler) renderEntries(c *call, out *pieces, rows []store.Row) error {
 		out.content(content)
 		return out.err
 	})
+	if e, ok := api.AsError(err); ok && e.Details.ErrorCode == api.ErrorCodeRedacted {
+		// The next reading shows the tombstone.
+		return overloaded("a text was withdrawn while it was read", err)
+	}
+	return err
 }
 
 // putTeamMemory answers PUT.

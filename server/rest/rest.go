@@ -66,6 +66,7 @@ type Ledger interface {
 	SetPolicy(ctx context.Context, caller ledger.Caller, change api.PolicyChange, ifMatch api.Tags) (api.OrgPolicy, error)
 	AcceptFinding(ctx context.Context, caller ledger.Caller, accept api.Acceptance) (api.OrgPolicy, error)
 	ForgetFinding(ctx context.Context, caller ledger.Caller, fingerprint string) (api.OrgPolicy, error)
+	Redactions(ctx context.Context, caller ledger.Caller, sums []api.Checksum) (map[api.Checksum]store.Redaction, error)
 }
 
 // Authenticator finds whom a request's credentials speak for, and hears of what
@@ -136,6 +137,7 @@ type Handler struct {
 	db     Database
 	events *events.Hub
 	orgs   *organization.Rules
+	leaks  Leaks
 	writes *writeLimits
 	cfg    Config
 
@@ -150,7 +152,7 @@ type Handler struct {
 
 // New builds the Handler. It refuses when [api.Routes] and the handlers here do
 // not fit each other. The hub must run while streams are asked for.
-func New(log *slog.Logger, l Ledger, a Authenticator, db Database, hub *events.Hub, orgs *organization.Rules, cfg Config) (*Handler, error) {
+func New(log *slog.Logger, l Ledger, a Authenticator, db Database, hub *events.Hub, orgs *organization.Rules, leaks Leaks, cfg Config) (*Handler, error) {
 	compress, err := gzhttp.NewWrapper(
 		gzhttp.CompressionLevel(gzip.BestSpeed),
 		gzhttp.ContentTypes([]string{typeJSON, typeYAML}),
@@ -165,6 +167,7 @@ func New(log *slog.Logger, l Ledger, a Authenticator, db Database, hub *events.H
 		db:       db,
 		events:   hub,
 		orgs:     orgs,
+		leaks:    leaks,
 		writes:   newWriteLimits(),
 		cfg:      cfg,
 		router:   chi.NewRouter(),
@@ -215,8 +218,13 @@ func (h *Handler) handlers() map[string]handle {
 		"listVersions":    h.listVersions,
 		"getDiff":         h.getDiff,
 		"restoreEntry":    h.restoreEntry,
-		"beginSession":    h.beginSession,
-		"endSession":      h.endSession,
+
+		"redact":         h.redact,
+		"listRedactions": h.listRedactions,
+		"startScan":      h.startScan,
+		"getScan":        h.getScan,
+		"beginSession":   h.beginSession,
+		"endSession":     h.endSession,
 
 		"listMembers":        h.listMembers,
 		"setMember":          h.setMember,

@@ -18,6 +18,7 @@ import (
 	"github.com/teammem/teammem/api/scan"
 	"github.com/teammem/teammem/server/auth"
 	"github.com/teammem/teammem/server/events"
+	"github.com/teammem/teammem/server/leak"
 	"github.com/teammem/teammem/server/ledger"
 	"github.com/teammem/teammem/server/organization"
 	"github.com/teammem/teammem/server/store"
@@ -29,6 +30,7 @@ import (
 type box struct {
 	t       testing.TB
 	store   *memory.Store
+	leaks   *leak.Desk
 	db      store.Store // what the handler uses; store, or a test's wrapper of it
 	handler *Handler
 	log     *lockedBuffer
@@ -58,7 +60,10 @@ func newBox(t testing.TB, change func(*Config), wrap func(store.Store) store.Sto
 	parts.Go(func() { hub.Run(listening) })
 	t.Cleanup(func() { stop(); parts.Wait() })
 	var err error
-	b.handler, err = New(log, ledger.New(log, b.db, time.Now, cfg.Limits, oneScanner(), hub.Publish), who, b.db, hub, organization.New(b.db, time.Now, who.Forget), cfg)
+	rules := ledger.New(log, b.db, time.Now, cfg.Limits, oneScanner(), hub.Publish)
+	b.leaks = leak.New(log, b.db, rules, time.Now, nil, nil)
+	parts.Go(func() { b.leaks.Run(listening) })
+	b.handler, err = New(log, rules, who, b.db, hub, organization.New(b.db, time.Now, who.Forget), b.leaks, cfg)
 	if err != nil {
 		t.Fatal(err)
 	}

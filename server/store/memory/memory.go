@@ -106,7 +106,9 @@ type bodyRef struct {
 	sum api.Checksum
 }
 
-func compareBodies(a, b bodyRef) int { return cmp.Or(cmp.Compare(a.org, b.org), cmp.Compare(a.sum, b.sum)) }
+func compareBodies(a, b bodyRef) int {
+	return cmp.Or(cmp.Compare(a.org, b.org), cmp.Compare(a.sum, b.sum))
+}
 
 // New makes an empty store with an epoch of its own.
 func New() *Store {

@@ -46,7 +46,7 @@ func (w *world) change(state store.State, edits []edit) *store.Change {
 	version := state.Head.Version + 1
 	head := store.Head{
 		Version: version, Checksum: setChecksum(version), Set: setState(version),
-		Entries: state.Head.Entries, Bytes: state.Head.Bytes, LastModified: at(version), Proposals: state.Head.Proposals,
+		Entries: state.Head.Entries, Bytes: state.Head.Bytes, LastModified: at(version), Proposals: state.Head.Proposals, Redacted: state.Head.Redacted,
 	}
 	change := &store.Change{Author: w.author}
 	for _, e := range edits {
