@@ -73,6 +73,8 @@ type Desk struct {
 	notes  notes
 	wake   chan struct{}
 
+	writing sync.Mutex // held while notes are written: whoever writes next finds them written
+
 	mu   sync.Mutex
 	mine map[string]bool // scans that this server was asked for
 }

@@ -70,6 +70,8 @@ func (n *notes) take() (pulls []store.Pull, dropped int) {
 
 // writeNotes writes what is noted. What could not be written is noted again.
 func (d *Desk) writeNotes(ctx context.Context) {
+	d.writing.Lock()
+	defer d.writing.Unlock()
 	pulls, dropped := d.notes.take()
 	if dropped > 0 {
 		d.log.WarnContext(ctx, "more clients were served in a second than can be noted; a scan will not know of all", "clients", dropped)

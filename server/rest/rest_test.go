@@ -137,6 +137,10 @@ func exampleOf(route api.Route) (target, body string) {
 		target += "&fingerprint=0123456789abcdef"
 	case "restoreEntry":
 		body = `{"key":"a.md","version":1}`
+	case "redact":
+		body = `{"repo":"acme/widgets","key":"a.md","reason":"an example","dryRun":true}`
+	case "startScan":
+		body = `{}`
 	}
 	return target, body
 }
