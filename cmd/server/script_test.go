@@ -24,19 +24,35 @@ func TestMain(m *testing.M) {
 //	serve ARGS…                start a server in the background, on a free port; $URL is its address
 //	stop                       end it as Ctrl-C does, and wait; it must end well
 //	ask STATUS TOKENFILE PATH  send a GET with a token until the answer has STATUS, for a second at most
+//	client ARGS…               the client, where a script's name begins with leak
+//	plant, nothing-of, take, copy-tree  see leak_test.go
 func TestScripts(t *testing.T) {
+	client := buildClient(t.TempDir())
 	testscript.Run(t, testscript.Params{
 		Dir: filepath.Join("testdata", "script"),
 		Setup: func(env *testscript.Env) error {
 			env.Setenv("TEAMMEM_DATA", filepath.Join(env.WorkDir, "data"))
 			env.Setenv("HOME", env.WorkDir)
 			env.Values[background{}] = &background{}
+			if strings.HasPrefix(filepath.Base(env.WorkDir), "script-leak") {
+				dir, err := client()
+				if err != nil {
+					return err
+				}
+				env.Setenv("PATH", env.Getenv("PATH")+string(filepath.ListSeparator)+dir)
+			}
 			return nil
 		},
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
 			"serve": serve,
 			"stop":  stop,
 			"ask":   ask,
+
+			"client":     runClient,
+			"plant":      plant,
+			"nothing-of": nothingOf,
+			"take":       take,
+			"copy-tree":  copyTree,
 		},
 	})
 }

@@ -55,6 +55,21 @@ func DSN(t testing.TB, options ...Option) string {
 	return withDatabase(t, address, name)
 }
 
+// Copy makes a database like the one at an address of DSN's, which nobody may be
+// connected to, and gives its address: a backup that was restored.
+func Copy(t testing.TB, dsn string) string {
+	t.Helper()
+	u, err := url.Parse(dsn)
+	if err != nil {
+		t.Fatal("not an address of DSN's")
+	}
+	address := withDatabase(t, dsn, "postgres")
+	name := fmt.Sprintf("teammem_test_%d_%d", os.Getpid(), numbers.Add(1))
+	admin(t, address, "CREATE DATABASE "+name+" TEMPLATE "+strings.TrimPrefix(u.Path, "/"))
+	t.Cleanup(func() { admin(t, address, "DROP DATABASE IF EXISTS "+name+" WITH (FORCE)") })
+	return withDatabase(t, dsn, name)
+}
+
 // Start gives the test process's own server, whatever the environment names.
 func Start(t testing.TB, options ...Option) *Server {
 	t.Helper()
