@@ -64,7 +64,7 @@ func (d *desk) records() []audit.Record {
 
 func (d *desk) push(key api.Key, text string) {
 	d.t.Helper()
-	caller := ledger.Caller{Org: d.org.ID, OrgUID: d.org.UID, User: 1, UserName: "dana"}
+	caller := ledger.Caller{Org: d.org.ID, OrgUID: d.org.UID, User: 1, UserName: "dana", Role: api.Member}
 	push := api.Push{Entries: map[api.Key]string{key: text}}
 	var tags api.Tags
 	if head, err := d.ledger.Head(d.t.Context(), caller, "acme/web"); err == nil {
@@ -159,7 +159,7 @@ func TestRenames(t *testing.T) {
 
 func (d *desk) push2(repo api.RepoSlug) {
 	d.t.Helper()
-	caller := ledger.Caller{Org: d.org.ID, OrgUID: d.org.UID, User: 1, UserName: "dana"}
+	caller := ledger.Caller{Org: d.org.ID, OrgUID: d.org.UID, User: 1, UserName: "dana", Role: api.Member}
 	if _, err := d.ledger.Push(d.t.Context(), caller, repo, api.Push{Entries: map[api.Key]string{"a.md": "a"}}, api.Tags{}); err != nil {
 		d.t.Fatal(err)
 	}
