@@ -43,5 +43,5 @@ func operator(log *slog.Logger, s store.Store, now func() time.Time) *ledger.Led
 
 // operatorIn is whoever runs the server, as the records of an organization name him.
 func operatorIn(org store.Organization) ledger.Caller {
-	return ledger.Caller{Org: org.ID, OrgUID: org.UID, UserName: "(operator)", Role: api.Admin}
+	return ledger.Caller{Org: org.ID, OrgUID: org.UID, UserName: "(operator)", Role: api.Admin, Client: "server", How: "command"}
 }

@@ -19,6 +19,9 @@ const (
 	ActionLimits       = "organization.set"
 	ActionRename       = "repo.rename"
 	ActionForgetName   = "repo.forget"
+	ActionPolicy       = "policy.set"
+	ActionAccept       = "policy.accept" // of a finding
+	ActionForgetAccept = "policy.forget"
 	ActionExport       = "audit.export"
 	ActionPrune        = "audit.prune"
 	ActionCheckpoint   = "checkpoint"

@@ -17,7 +17,7 @@ import (
 type Record struct {
 	Seq      int64 // 1 for a repo's first; equal to the version that it records
 	At       time.Time
-	Action   string // "push"
+	Action   string // such as [ActionPush]
 	User     string // name, as it was then
 	TokenUID string
 	Client   string

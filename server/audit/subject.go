@@ -8,10 +8,12 @@ import (
 	"github.com/teammem/teammem/api"
 )
 
-// The actions of the records of a repo. A push is a PUT, a redaction withdraws contents; the
-// others are what became of a proposal.
+// The actions of the records of a repo. A push is a PUT, a restore the push of an
+// earlier text or of an earlier deletion, a redaction withdraws contents; the others are
+// what became of a proposal.
 const (
 	ActionPush    = "push"
+	ActionRestore = "restore"
 	ActionApprove = "approve"
 	ActionReject  = "reject"
 	ActionRedact  = "redact"
@@ -19,6 +21,8 @@ const (
 
 // Redact is the subject of a record of a redaction.
 type Redact struct {
+	How       string         `json:"how,omitempty"` // as in a [Push]
+	From      string         `json:"from,omitempty"`
 	Checksums []api.Checksum `json:"checksums"` // of what is withdrawn
 	Keys      []api.Key      `json:"keys"`      // that held it, and are tombstones now
 	By        string         `json:"by"`        // who withdrew it; a restored database has it done again
@@ -30,6 +34,8 @@ func (r Redact) Subject() []byte { return subject(r) }
 
 // Review is the subject of a record of an approval or a rejection.
 type Review struct {
+	How      string       `json:"how,omitempty"` // as in a [Push]
+	From     string       `json:"from,omitempty"`
 	Proposal string       `json:"proposal"`
 	Key      api.Key      `json:"key"`
 	Author   string       `json:"author"`
@@ -42,10 +48,14 @@ type Review struct {
 // Subject writes the review as a record keeps it, see [Push.Subject].
 func (r Review) Subject() []byte { return subject(r) }
 
-// Push is the subject of a record of a push.
+// Push is the subject of a record of a push and of a restore: by what whoever made
+// it was known and from where, as in a [Deed], and what it changed.
 type Push struct {
-	Checksum api.Checksum `json:"checksum"` // of the repo's set afterwards
-	Keys     []KeyChange  `json:"keys"`     // in byte order
+	How      string       `json:"how,omitempty"`      // token, provider, session
+	From     string       `json:"from,omitempty"`     // address
+	Restored api.Version  `json:"restored,omitempty"` // the version that was restored
+	Checksum api.Checksum `json:"checksum"`           // of the repo's set afterwards
+	Keys     []KeyChange  `json:"keys"`               // in byte order
 	// What the push proposed to change, and which of their proposals its author took
 	// back: nobody else has seen any of it.
 	Proposed  []KeyChange `json:"proposed,omitempty"`

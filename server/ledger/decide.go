@@ -176,7 +176,7 @@ func (r *request) checkCount(head store.Head, pending []store.Write) error {
 func tooManyEntries(most, received int) *api.Error {
 	return &api.Error{
 		Code:    api.RequestTooLarge,
-		Message: fmt.Sprintf("the repo would hold %d entries and may hold %d; delete some first", received, most),
+		Message: fmt.Sprintf("the repo would hold %d entries and may hold %d; delete some first, or an admin of the organization can raise the limit", received, most),
 		Details: api.Details{ErrorCode: api.ErrorCodeTooManyEntries, MaxEntries: most, ReceivedEntries: received},
 	}
 }
@@ -297,7 +297,11 @@ func (r *request) setOf(w store.Write) *set {
 // record is the audit record of the change that makes head, chained to the one
 // before it.
 func (r *request) record(head store.Head, p parts) audit.Record {
-	push := audit.Push{Checksum: head.Checksum, Keys: []audit.KeyChange{}}
+	push := audit.Push{How: r.caller.How, From: r.caller.From, Restored: r.restored, Checksum: head.Checksum, Keys: []audit.KeyChange{}}
+	action := audit.ActionPush
+	if r.restored > 0 {
+		action = audit.ActionRestore
+	}
 	for _, w := range p.direct {
 		push.Keys = append(push.Keys, lineOf(w))
 	}
@@ -307,7 +311,7 @@ func (r *request) record(head store.Head, p parts) audit.Record {
 	for _, s := range p.withdrawn {
 		push.Withdrawn = append(push.Withdrawn, s.Key)
 	}
-	return r.caller.record(head, audit.ActionPush, push.Subject())
+	return r.caller.record(head, action, push.Subject())
 }
 
 func lineOf(w store.Write) audit.KeyChange {

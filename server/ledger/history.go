@@ -116,7 +116,7 @@ func (l *Ledger) Restore(ctx context.Context, caller Caller, repo api.RepoSlug, 
 	} else {
 		push.Entries = map[api.Key]string{ask.Key: string(content)}
 	}
-	return l.Push(ctx, caller, repo, push, api.Tags{})
+	return l.push(ctx, caller, repo, push, api.Tags{}, past.Version)
 }
 
 // restoreBase is the base to restore on: the caller's, or what stands now.

@@ -35,6 +35,7 @@ import (
 
 	"github.com/teammem/teammem/api"
 	"github.com/teammem/teammem/api/scan"
+	"github.com/teammem/teammem/server/audit"
 	"github.com/teammem/teammem/server/events"
 	"github.com/teammem/teammem/server/store"
 )
@@ -67,7 +68,7 @@ type Store interface {
 	Proposal(ctx context.Context, org store.OrgID, uid string) (store.Proposal, error)
 	Findings(ctx context.Context, ref store.RepoRef, after api.Key, limit int) ([]store.Finding, error)
 	Policy(ctx context.Context, org store.OrgID) (store.Policy, error)
-	SetPolicy(ctx context.Context, org store.OrgID, policy store.Policy) error
+	Administer(ctx context.Context, org store.OrgID, about store.About, decide store.DecideOrg) (audit.Record, error)
 	Repos(ctx context.Context, org store.OrgID) ([]store.RepoInfo, error)
 	Redactions(ctx context.Context, org store.OrgID, sums []api.Checksum) ([]store.Redaction, error)
 	Withdraw(ctx context.Context, org store.OrgID, all []store.Redaction) error

@@ -11,6 +11,7 @@ import (
 
 	"github.com/teammem/teammem/api"
 	"github.com/teammem/teammem/api/scan"
+	"github.com/teammem/teammem/server/audit"
 	"github.com/teammem/teammem/server/store"
 )
 
@@ -125,7 +126,7 @@ func (l *Ledger) MayPropose(ctx context.Context, caller Caller) (bool, error) {
 // made from, in ifMatch or by its version, unless none was ever set: two who change
 // it at once must not undo each other's work unseen.
 func (l *Ledger) SetPolicy(ctx context.Context, caller Caller, change api.PolicyChange, ifMatch api.Tags) (api.OrgPolicy, error) {
-	return l.changePolicy(ctx, caller, func(now api.OrgPolicy) (api.Policy, error) {
+	return l.changePolicy(ctx, caller, audit.ActionPolicy, "", func(now api.OrgPolicy) (api.Policy, error) {
 		based := change.Version != nil && *change.Version == now.Version
 		switch {
 		case ifMatch.Sent && !ifMatch.Match(now.Tag()), change.Version != nil && !based:
@@ -162,7 +163,7 @@ func (l *Ledger) keptAcceptances(caller Caller, now api.Policy, change api.Polic
 // AcceptFinding lets a value through from now on.
 func (l *Ledger) AcceptFinding(ctx context.Context, caller Caller, accept api.Acceptance) (api.OrgPolicy, error) {
 	accept.User, accept.At = caller.UserName, api.NewTime(l.now())
-	return l.changePolicy(ctx, caller, func(now api.OrgPolicy) (api.Policy, error) {
+	return l.changePolicy(ctx, caller, audit.ActionAccept, accept.Fingerprint, func(now api.OrgPolicy) (api.Policy, error) {
 		next := now.WithAccepted(accept)
 		if len(next.Accepted) > api.MaxAccepted {
 			return next, &api.Error{
@@ -177,7 +178,7 @@ func (l *Ledger) AcceptFinding(ctx context.Context, caller Caller, accept api.Ac
 // ForgetFinding takes an accepted value out again. One that is not there makes no
 // difference.
 func (l *Ledger) ForgetFinding(ctx context.Context, caller Caller, fingerprint string) (api.OrgPolicy, error) {
-	return l.changePolicy(ctx, caller, func(now api.OrgPolicy) (api.Policy, error) {
+	return l.changePolicy(ctx, caller, audit.ActionForgetAccept, fingerprint, func(now api.OrgPolicy) (api.Policy, error) {
 		without, found := now.WithoutAccepted(fingerprint)
 		if !found {
 			return without, errSamePolicy
@@ -189,9 +190,10 @@ func (l *Ledger) ForgetFinding(ctx context.Context, caller Caller, fingerprint s
 // errSamePolicy says that a change changes nothing.
 var errSamePolicy = errors.New("the policy stays as it is")
 
-// changePolicy stores what change makes of the policy in force. Whoever is slower
-// than another change is asked again.
-func (l *Ledger) changePolicy(ctx context.Context, caller Caller, change func(api.OrgPolicy) (api.Policy, error)) (api.OrgPolicy, error) {
+// changePolicy stores what change makes of the policy in force, together with its
+// record in the organization's chain: the action, and the accepted value that it is
+// about. Whoever is slower than another change is asked again.
+func (l *Ledger) changePolicy(ctx context.Context, caller Caller, action, of string, change func(api.OrgPolicy) (api.Policy, error)) (api.OrgPolicy, error) {
 	const attempts = 5
 	for range attempts {
 		now, err := l.readPolicy(ctx, caller, l.now())
@@ -205,13 +207,7 @@ func (l *Ledger) changePolicy(ctx context.Context, caller Caller, change func(ap
 		if err != nil {
 			return api.OrgPolicy{}, err
 		}
-		document, err := json.Marshal(next.Complete())
-		if err != nil {
-			return api.OrgPolicy{}, fmt.Errorf("encode the policy: %w", err)
-		}
-		err = l.store.SetPolicy(ctx, caller.Org, store.Policy{
-			Version: now.policy.Version + 1, Document: document, At: l.now(), User: caller.UserName, TokenUID: caller.TokenUID,
-		})
+		err = l.storePolicy(ctx, caller, now.policy, next, action, of)
 		if errors.Is(err, store.ErrExists) {
 			continue
 		}
@@ -225,6 +221,31 @@ func (l *Ledger) changePolicy(ctx context.Context, caller Caller, change func(ap
 		return changed.policy, nil
 	}
 	return api.OrgPolicy{}, l.explain(ctx, caller, "", "set the policy", store.ErrBusy)
+}
+
+// storePolicy puts next in force after now. [store.ErrExists] when somebody was
+// faster.
+func (l *Ledger) storePolicy(ctx context.Context, caller Caller, now api.OrgPolicy, next api.Policy, action, of string) error {
+	next = next.Complete()
+	document, err := json.Marshal(next)
+	if err != nil {
+		return fmt.Errorf("encode the policy: %w", err)
+	}
+	at := l.now()
+	after := api.OrgPolicy{Version: now.Version + 1, Policy: next}
+	deed := audit.Deed{How: caller.How, From: caller.From, Of: of, Before: policySays(now), After: policySays(after)}
+	record := audit.Record{At: at, Action: action, User: caller.UserName, TokenUID: caller.TokenUID, Client: caller.Client, Subject: deed.Subject()}
+	policy := store.Policy{Version: after.Version, Document: document, At: at, User: caller.UserName, TokenUID: caller.TokenUID}
+	_, err = l.store.Administer(ctx, caller.Org, store.About{}, func(store.OrgState) (*store.OrgChange, error) {
+		return &store.OrgChange{Policy: &policy, Audit: record}, nil
+	})
+	return err
+}
+
+// policySays is a policy as a record names it: by its version, by the checksum that
+// is also its ETag, and by how much it rules. Its text is kept with the policy.
+func policySays(p api.OrgPolicy) map[string]any {
+	return map[string]any{"version": p.Version, "checksum": p.Tag(), "accepted": len(p.Accepted), "review": len(p.Review)}
 }
 
 func stalePolicy(why string, now api.OrgPolicy) *api.Error {

@@ -31,6 +31,11 @@ type Result struct {
 // Asking for nothing of a repo without memory makes none: the head has version 0
 // then, and the checksum of the empty set.
 func (l *Ledger) Push(ctx context.Context, caller Caller, repo api.RepoSlug, push api.Push, ifMatch api.Tags) (Result, error) {
+	return l.push(ctx, caller, repo, push, ifMatch, 0)
+}
+
+// push is Push; restored is the version that the push restores, for the record, or 0.
+func (l *Ledger) push(ctx context.Context, caller Caller, repo api.RepoSlug, push api.Push, ifMatch api.Tags, restored api.Version) (Result, error) {
 	rules, err := l.inForce(ctx, caller)
 	if err != nil {
 		return Result{}, err
@@ -39,6 +44,7 @@ func (l *Ledger) Push(ctx context.Context, caller Caller, repo api.RepoSlug, pus
 	if err != nil {
 		return Result{}, err
 	}
+	ask.restored = restored
 	if err := l.examine(ctx, rules, ask, push.Entries); err != nil {
 		return Result{}, l.explain(ctx, caller, repo, "scan", err)
 	}
@@ -96,7 +102,8 @@ type request struct {
 	repoEntries  int
 	repoBytes    int64 // 0: any number
 	policy       api.Policy
-	seed         [16]byte // of the ids of what it proposes
+	seed         [16]byte    // of the ids of what it proposes
+	restored     api.Version // that this restores; 0: none
 }
 
 // write is one entry to be written.

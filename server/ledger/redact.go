@@ -110,7 +110,7 @@ func redaction(state store.State, caller Caller, telling, sums []api.Checksum, w
 		head.LastModified = now
 	}
 	head.Redacted = head.Version
-	subject := audit.Redact{Checksums: telling, Keys: keysOf(writes), By: why.User, Reason: why.Reason}
+	subject := audit.Redact{How: caller.How, From: caller.From, Checksums: telling, Keys: keysOf(writes), By: why.User, Reason: why.Reason}
 	change := &store.Change{
 		Author: store.Author{User: caller.User, Token: caller.Token, Client: caller.Client}, Writes: writes, Redacted: telling,
 		Audit: caller.record(head, audit.ActionRedact, subject.Subject()),

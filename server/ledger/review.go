@@ -285,7 +285,7 @@ func (r review) change(state store.State, row store.Proposal, body *store.Body, 
 	}
 	writes := []store.ProposalWrite{{Proposal: row, Body: body}}
 	head.Proposals += standing(state.Mine, writes)
-	subject := audit.Review{Proposal: row.UID, Key: row.Key, Author: row.User, Checksum: row.Checksum, Applied: len(direct) > 0, Reason: r.reason}
+	subject := audit.Review{How: r.caller.How, From: r.caller.From, Proposal: row.UID, Key: row.Key, Author: row.User, Checksum: row.Checksum, Applied: len(direct) > 0, Reason: r.reason}
 	if body != nil {
 		subject.Checksum, subject.Edited = r.approve.Checksum, row.Checksum
 	}

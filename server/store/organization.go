@@ -135,6 +135,9 @@ type OrgChange struct {
 	Forget       []api.RepoSlug // old names
 	Checkpoint   []RepoInfo     // heads that Audit holds
 	Pruned       []AuditAnchor  // chains of which older records go
+	// Policy is put in force; the others are kept. [ErrExists] when there is one of
+	// that version, so that of two who change one policy the second is told.
+	Policy *Policy
 	Audit        audit.Record   // without Seq and hashes: the store chains it
 }
 

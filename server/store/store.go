@@ -101,12 +101,9 @@ type Store interface {
 	TouchToken(ctx context.Context, id TokenID, at time.Time) error
 
 	// Policy reads the policy in force, and the organization's fingerprint key, in
-	// one indexed read. [ErrNotFound] when the organization is.
+	// one indexed read. [ErrNotFound] when the organization is. Another one is put in
+	// force by Administer.
 	Policy(ctx context.Context, org OrgID) (Policy, error)
-	// SetPolicy puts another version in force; the others are kept. [ErrExists]
-	// when there is one of that number, so that of two who change one policy the
-	// second is told.
-	SetPolicy(ctx context.Context, org OrgID, policy Policy) error
 	// Identity finds the user of a provider's subject. [ErrNotFound].
 	Identity(ctx context.Context, issuer, subject string) (UserID, error)
 	// BindIdentity says who a provider's subject is; without a user that is a new

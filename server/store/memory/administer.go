@@ -150,6 +150,9 @@ func (s *state) administer(org store.OrgID, change *store.OrgChange) (audit.Reco
 	if err := s.writeOrganization(org, change.Organization); err != nil {
 		return audit.Record{}, err
 	}
+	if err := s.writePolicy(org, change.Policy); err != nil {
+		return audit.Record{}, err
+	}
 	for _, m := range change.Members {
 		if known, ok := s.members.get(userRef{org, m.Name}); ok && m.User == 0 {
 			m.User = known.User

@@ -32,20 +32,19 @@ func (s *Store) Policy(ctx context.Context, org store.OrgID) (store.Policy, erro
 	return newest, nil
 }
 
-// SetPolicy adds a version.
-func (s *Store) SetPolicy(ctx context.Context, org store.OrgID, policy store.Policy) error {
-	return s.write(ctx, func(next *state) error {
-		if _, err := next.organizationByID(org); err != nil {
-			return err
-		}
-		ref := policyRef{org, policy.Version}
-		if _, taken := next.policies.get(ref); taken {
-			return fmt.Errorf("policy %d: %w", policy.Version, store.ErrExists)
-		}
-		policy.At, policy.Document = kept(policy.At), slices.Clone(policy.Document)
-		next.policies = next.policies.with(ref, policy)
+// writePolicy adds a version.
+func (s *state) writePolicy(org store.OrgID, policy *store.Policy) error {
+	if policy == nil {
 		return nil
-	})
+	}
+	ref := policyRef{org, policy.Version}
+	if _, taken := s.policies.get(ref); taken {
+		return fmt.Errorf("policy %d: %w", policy.Version, store.ErrExists)
+	}
+	as := *policy
+	as.At, as.Document = kept(policy.At), slices.Clone(policy.Document)
+	s.policies = s.policies.with(ref, as)
+	return nil
 }
 
 // Findings lists what was found in the live entries.

@@ -2,7 +2,6 @@ package postgres
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -47,18 +46,12 @@ func (db *DB) Policy(ctx context.Context, org store.OrgID) (p store.Policy, err 
 	return p, err
 }
 
-// SetPolicy adds a version. [store.ErrExists].
-func (db *DB) SetPolicy(ctx context.Context, org store.OrgID, p store.Policy) error {
-	return db.read(ctx, "setting the policy", func(conn *pgxpool.Conn) error {
-		_, err := conn.Exec(ctx, insertPolicy, int64(org), int64(p.Version), millis(p.At), p.User, p.TokenUID, string(p.Document))
-		switch code(err) {
-		case codeUniqueness:
-			return fmt.Errorf("policy %d: %w", p.Version, store.ErrExists)
-		case codeForeignKey:
-			return store.ErrNotFound
-		}
-		return err
-	})
+// writePolicy adds a version. [store.ErrExists].
+func (w administration) writePolicy(p *store.Policy) error {
+	if p == nil {
+		return nil
+	}
+	return w.exec(insertPolicy, int64(w.org), int64(p.Version), millis(p.At), p.User, p.TokenUID, string(p.Document))
 }
 
 // Findings lists what was found in the live entries.

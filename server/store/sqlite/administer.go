@@ -214,6 +214,9 @@ func (w administration) write(change *store.OrgChange, state *store.OrgState) er
 	if err := w.writeNames(change); err != nil {
 		return err
 	}
+	if err := w.writePolicy(change.Policy); err != nil {
+		return err
+	}
 	return w.writeMarks(change)
 }
 

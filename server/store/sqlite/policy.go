@@ -3,8 +3,6 @@ package sqlite
 import (
 	"context"
 	"database/sql"
-	"errors"
-	"fmt"
 
 	"github.com/teammem/teammem/api"
 	"github.com/teammem/teammem/server/store"
@@ -45,22 +43,12 @@ func (db *DB) Policy(ctx context.Context, org store.OrgID) (p store.Policy, err 
 	return p, nil
 }
 
-// SetPolicy adds a version. [store.ErrExists].
-func (db *DB) SetPolicy(ctx context.Context, org store.OrgID, p store.Policy) error {
-	err := db.writes(ctx, func(ctx context.Context, tx *sql.Tx) (bool, error) {
-		_, err := tx.ExecContext(ctx, insertPolicy, int64(org), int64(p.Version), p.At.UnixMilli(), p.User, p.TokenUID, string(p.Document))
-		switch code(err) {
-		case codePrimaryKey, codeUnique:
-			return false, fmt.Errorf("policy %d: %w", p.Version, store.ErrExists)
-		case codeForeignKey:
-			return false, store.ErrNotFound
-		}
-		return true, err
-	})
-	if err != nil && !errors.Is(err, store.ErrExists) {
-		return fail(ctx, "setting the policy", err)
+// writePolicy adds a version. [store.ErrExists].
+func (w administration) writePolicy(p *store.Policy) error {
+	if p == nil {
+		return nil
 	}
-	return err
+	return w.exec(insertPolicy, int64(w.org), int64(p.Version), p.At.UnixMilli(), p.User, p.TokenUID, string(p.Document))
 }
 
 // Findings lists what was found in the live entries.

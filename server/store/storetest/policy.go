@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/teammem/teammem/api"
+	"github.com/teammem/teammem/server/audit"
 	"github.com/teammem/teammem/server/store"
 )
 
@@ -19,10 +20,24 @@ func testPolicy(t *testing.T, w *world) {
 	if none, err := w.store.Policy(ctx, org.ID); err != nil || none.Version != 0 || none.Document != nil || none.FingerprintKey != key {
 		t.Errorf("Policy before any was set: %+v, %v", none, err)
 	}
+	set := func(id store.OrgID, policy store.Policy) error {
+		_, err := w.store.Administer(ctx, id, store.About{}, func(store.OrgState) (*store.OrgChange, error) {
+			return &store.OrgChange{Policy: &policy, Audit: audit.Record{At: at(9), Action: "test", Subject: []byte("{}")}}, nil
+		})
+		return err
+	}
+	records := func() int {
+		t.Helper()
+		all, err := w.store.OrgAudit(ctx, org.ID, 0, 100)
+		if err != nil {
+			t.Fatalf("OrgAudit: %v", err)
+		}
+		return len(all)
+	}
 	for version := range api.Version(2) {
 		policy := store.Policy{Version: version + 1, Document: []byte(`{"v":` + string('1'+rune(version)) + `}`), At: at(version), User: "dana", TokenUID: "tok_1"}
-		if err := w.store.SetPolicy(ctx, org.ID, policy); err != nil {
-			t.Fatalf("SetPolicy: %v", err)
+		if err := set(org.ID, policy); err != nil {
+			t.Fatalf("a policy: %v", err)
 		}
 		found, err := w.store.Policy(ctx, org.ID)
 		policy.FingerprintKey = key
@@ -30,8 +45,11 @@ func testPolicy(t *testing.T, w *world) {
 			found.User != "dana" || found.TokenUID != "tok_1" || found.FingerprintKey != key {
 			t.Errorf("Policy: %+v, %v; want %+v", found, err, policy)
 		}
-		if err := w.store.SetPolicy(ctx, org.ID, policy); !errors.Is(err, store.ErrExists) {
-			t.Errorf("SetPolicy of a version that is there: %v, want ErrExists", err)
+		if err := set(org.ID, policy); !errors.Is(err, store.ErrExists) {
+			t.Errorf("a policy of a version that is there: %v, want ErrExists", err)
+		}
+		if n := records(); n != int(version)+1 {
+			t.Errorf("%d records after %d changes: a refused one leaves none", n, version+1)
 		}
 	}
 	if other, err := w.store.Policy(ctx, w.org.ID); err != nil || other.Version != 0 {
@@ -40,8 +58,8 @@ func testPolicy(t *testing.T, w *world) {
 	if _, err := w.store.Policy(ctx, 1<<40); !errors.Is(err, store.ErrNotFound) {
 		t.Errorf("Policy of an unknown organization: %v, want ErrNotFound", err)
 	}
-	if err := w.store.SetPolicy(ctx, 1<<40, store.Policy{Version: 1, Document: []byte("{}"), At: at(1)}); !errors.Is(err, store.ErrNotFound) {
-		t.Errorf("SetPolicy of an unknown organization: %v, want ErrNotFound", err)
+	if err := set(1<<40, store.Policy{Version: 1, Document: []byte("{}"), At: at(1)}); !errors.Is(err, store.ErrNotFound) {
+		t.Errorf("a policy of an unknown organization: %v, want ErrNotFound", err)
 	}
 }
 
