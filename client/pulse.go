@@ -49,9 +49,34 @@ func (s *Session) wentWell(report *syncer.Report, barred bool) {
 		s.wentBadly(state.Faulty, text, "is the disk full, or the folder read-only? it is tried again by itself")
 		return
 	case !barred:
-		s.pulse = state.Pulse{Good: s.pulse.Good}
+		s.pulse = state.Pulse{Good: s.pulse.Good, TokenEnds: s.pulse.TokenEnds, Repo: s.pulse.Repo}
 	}
+	s.noteHeard()
 	s.beat()
+}
+
+// noteHeard tells once of a token that ends within the week, and of a repo that was
+// given another name.
+func (s *Session) noteHeard() {
+	heard := s.remote.Heard()
+	if ends := heard.TokenEnds; !ends.Equal(s.pulse.TokenEnds) {
+		s.pulse.TokenEnds = ends
+		if !ends.IsZero() {
+			s.tell(syncer.Event{
+				Kind: syncer.EventEnding, Text: "the token ends on " + ends.Local().Format("2006-01-02 15:04"),
+				Hint: "ask for a new one and log in with it: client login --token-file FILE",
+			})
+		}
+	}
+	if heard.Repo != s.pulse.Repo {
+		s.pulse.Repo = heard.Repo
+		if heard.Repo != "" {
+			s.tell(syncer.Event{
+				Kind: syncer.EventRenamed, Text: "the repo is called " + string(heard.Repo) + " now; the old name goes on working",
+				Hint: "client sync --once --accept --repo " + string(heard.Repo),
+			})
+		}
+	}
 }
 
 // wentBadly leaves word of a fault.

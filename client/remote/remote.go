@@ -28,6 +28,7 @@ import (
 	"os"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/teammem/teammem/api"
@@ -64,6 +65,39 @@ type Client struct {
 	base   *url.URL
 	http   *http.Client
 	stream *http.Client // for live changes
+
+	mu    sync.Mutex
+	heard Heard
+}
+
+// Heard is what answers say beside what was asked for.
+type Heard struct {
+	TokenEnds time.Time    // in its last week; zero: not soon
+	Repo      api.RepoSlug // the name of now of a repo that was asked for by an old one; empty: it was not
+}
+
+// Heard is what the last answers said. Only those that the server meant as answers
+// count: what fails says nothing of a token or a name.
+func (c *Client) Heard() Heard {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.heard
+}
+
+// hear takes in what an answer says beside what was asked for.
+func (c *Client) hear(r request, resp *http.Response) {
+	if r.anonymous || resp.StatusCode != http.StatusOK && resp.StatusCode != http.StatusNotModified {
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.heard.TokenEnds = time.Time{}
+	if ends, err := api.ParseTime(resp.Header.Get(api.HeaderTokenExpires)); err == nil {
+		c.heard.TokenEnds = ends.Time
+	}
+	if r.path == api.PathTeamMemory {
+		c.heard.Repo, _ = api.ParseRepoSlug(resp.Header.Get(api.HeaderRepo)) // empty where it is none
+	}
 }
 
 // New builds a client; it does not connect.
@@ -332,6 +366,7 @@ func (c *Client) once(ctx context.Context, r request, read func(status int, body
 	if r.seen != nil {
 		r.seen(resp)
 	}
+	c.hear(r, resp)
 	body, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer+1))
 	switch {
 	case err != nil:

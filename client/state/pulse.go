@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"path/filepath"
 	"time"
+
+	"github.com/teammem/teammem/api"
 )
 
 const (
@@ -41,6 +43,11 @@ type Pulse struct {
 	Text    string    `json:"text,omitempty"` // what it is, for people
 	Hint    string    `json:"hint,omitempty"` // and what to do
 	Watch   Watching  `json:"watch,omitzero"` // means nothing when none is at work
+	// TokenEnds is when the token ends, in its last week, and Repo the name of now of
+	// a repo that was given another one, as the server last said. What they are was
+	// told a person once, by whichever process heard of it first.
+	TokenEnds time.Time    `json:"tokenEnds,omitzero"`
+	Repo      api.RepoSlug `json:"repo,omitempty"`
 }
 
 // Beat notes how a round went. It is written often and is worth little, so it is

@@ -29,6 +29,8 @@ const (
 	EventWatching EventKind = "watching"
 	EventRedacted EventKind = "redacted" // withdrawn by an administrator, and removed here
 	EventRetired  EventKind = "retired"  // kept or trashed texts that grow old
+	EventEnding   EventKind = "ending"   // the token, within the week
+	EventRenamed  EventKind = "renamed"  // the repo
 )
 
 // Event is one thing that happened, to some keys. It never holds contents.

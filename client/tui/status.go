@@ -74,6 +74,17 @@ type StatusView struct {
 	Proposals any    `json:"proposals,omitempty"`
 	Message   string `json:"message,omitempty"` // why it stopped or cannot be reached
 	Hint      string `json:"hint,omitempty"`
+	// TokenEnds is set in the last week of the token, RepoNow where the repo was
+	// given another name, each with a note.
+	TokenEnds time.Time    `json:"tokenEnds,omitzero"`
+	RepoNow   api.RepoSlug `json:"repoNow,omitempty"`
+	Notes     []Note       `json:"notes,omitempty"`
+}
+
+// Note is something to know that keeps nothing from working yet.
+type Note struct {
+	Text string `json:"text"`
+	Hint string `json:"hint,omitempty"`
 }
 
 // Watcher is how the client that is at work notices edits.
@@ -121,6 +132,9 @@ func (t *Terminal) Status(v StatusView) {
 	}
 	if v.Hint != "" {
 		b.WriteString("  " + t.arrow() + Escape(v.Hint) + "\n")
+	}
+	for _, note := range v.Notes {
+		b.WriteString("  " + t.paint(warning, Escape(note.Text)) + "\n  " + t.arrow() + Escape(note.Hint) + "\n")
 	}
 	t.statusLines(&b, v.Lines)
 	t.writeOut(b.String())

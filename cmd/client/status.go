@@ -76,6 +76,7 @@ func (a *app) status(ctx context.Context, args []string) error {
 	if a.json {
 		view.Findings = a.standingFindings(judge)
 	}
+	noteHeard(&view, pulse, time.Now())
 	a.term.Status(view)
 	if code != exitDone {
 		return &standing{code}
@@ -164,6 +165,25 @@ func (a *app) troubles(view *tui.StatusView, agreed *state.Agreement, pulse stat
 		view.Message, view.Hint = "no client is at work here: nothing is synced by itself", "client sync"
 	}
 	return code
+}
+
+// noteHeard shows what the server said beside the repo's memory.
+func noteHeard(view *tui.StatusView, pulse state.Pulse, now time.Time) {
+	if ends := pulse.TokenEnds; !ends.IsZero() {
+		view.TokenEnds = ends
+		text := "the token ends on " + ends.Local().Format("2006-01-02 15:04")
+		if !ends.After(now) {
+			text = "the token has ended"
+		}
+		view.Notes = append(view.Notes, tui.Note{Text: text, Hint: "ask for a new one and log in with it: client login --token-file FILE"})
+	}
+	if pulse.Repo != "" && pulse.Repo != view.Repo {
+		view.RepoNow = pulse.Repo
+		view.Notes = append(view.Notes, tui.Note{
+			Text: "the repo is called " + string(pulse.Repo) + " now; the old name goes on working",
+			Hint: "client sync --once --accept --repo " + string(pulse.Repo),
+		})
+	}
 }
 
 // lookAt scans the directory for edits that wait and for files that are left out.

@@ -30,6 +30,8 @@ var kinds = map[syncer.EventKind]tui.Kind{
 	syncer.EventWatching: tui.Info,
 	syncer.EventRedacted: tui.Deleted,
 	syncer.EventRetired:  tui.Info,
+	syncer.EventEnding:   tui.Skipped,
+	syncer.EventRenamed:  tui.Info,
 }
 
 // tell speaks of one event.

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -55,6 +56,9 @@ func (a *app) whoAmICommand() *cobra.Command {
 				until = "until " + who.Expires.Local().Format("2006-01-02 15:04")
 			}
 			a.term.Print(fmt.Sprintf("%s, %s of %s at %s, %s", who.User, who.Role, who.Organization, t.server, until))
+			if credential.Grant == nil && who.Expires != nil && time.Until(who.Expires.Time) < expiryNotice {
+				a.term.Warn("the token ends within the week", "ask for a new one and log in with it: client login --token-file FILE")
+			}
 			return nil
 		},
 	}

@@ -25,7 +25,7 @@ func (l *Ledger) admitRepo(ctx context.Context, caller Caller, repo api.RepoSlug
 	if err == nil && len(repos) >= caller.MaxRepos && !holds(repos, repo) {
 		err = &api.Error{
 			Code:    api.RequestTooLarge,
-			Message: fmt.Sprintf("the organization may have %d repos and has them: an admin can raise the limit", caller.MaxRepos),
+			Message: fmt.Sprintf("the organization may have %d repos and has them: an admin of the organization can raise the limit", caller.MaxRepos),
 			Details: api.Details{ErrorCode: api.ErrorCodeTooManyRepos, MaxRepos: caller.MaxRepos},
 		}
 	}
@@ -65,7 +65,7 @@ func (r *request) checkBytes(state store.State, pending []store.Write) error {
 	}
 	return &api.Error{
 		Code:    api.RequestTooLarge,
-		Message: fmt.Sprintf("the repo would hold %d bytes and may hold %d", after, r.repoBytes),
+		Message: fmt.Sprintf("the repo would hold %d bytes and may hold %d: delete some entries, or an admin of the organization can raise the limit", after, r.repoBytes),
 		Details: api.Details{ErrorCode: api.ErrorCodeRepoTooLarge, MaxBytes: r.repoBytes, ReceivedBytes: after},
 	}
 }

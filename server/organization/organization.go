@@ -74,6 +74,9 @@ func New(s Store, now func() time.Time, forget func()) *Rules {
 	return &Rules{store: s, now: now, forget: forget}
 }
 
+// Now is the time by which tokens end.
+func (r *Rules) Now() time.Time { return r.now() }
+
 // change runs a change that decide makes; the record's own fields are filled in.
 // decide returns a nil change for nothing to do.
 func (r *Rules) change(ctx context.Context, by By, about store.About, action string, decide func(store.OrgState) (*store.OrgChange, audit.Deed, error)) error {

@@ -182,7 +182,7 @@ func (h *Handler) finish(c *call, r *http.Request) {
 	if !h.log.Enabled(ctx, level) {
 		return
 	}
-	attrs := make([]slog.Attr, 0, 12)
+	attrs := make([]slog.Attr, 0, 13)
 	attrs = append(attrs,
 		slog.String("method", r.Method),
 		slog.String("operation", c.route.Operation),
@@ -201,6 +201,10 @@ func (h *Handler) finish(c *call, r *http.Request) {
 	}
 	if c.cause != nil {
 		attrs = append(attrs, slog.String("error", logText(c.cause)))
+	}
+	if c.who.Org == 0 && len(c.from) > 0 {
+		// Whom no organization knows, none's audit may tell of: this line is the record.
+		attrs = append(attrs, slog.String("from", firstOf(c.from)))
 	}
 	var crash *panicError
 	if errors.As(c.cause, &crash) {

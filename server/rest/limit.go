@@ -46,7 +46,7 @@ func (w *writeLimits) admit(c *call) error {
 	ticket.CancelAt(c.start)
 	return &api.Error{
 		Code:       api.RateLimit,
-		Message:    fmt.Sprintf("the organization may write %d times a minute and has done so: try again in a moment", most),
+		Message:    fmt.Sprintf("the organization may write %d times a minute and has done so: wait as long as Retry-After says; an admin of the organization can raise the limit", most),
 		Details:    api.Details{ErrorCode: api.ErrorCodeTooManyWrites, MaxPerMinute: most},
 		RetryAfter: wait,
 	}

@@ -338,7 +338,8 @@ func (h *Handler) authorize(c *call) error {
 	}
 	c.who = who
 	c.caller = callerOf(who, c.r, c.from)
-	if who.How == auth.ByToken && !who.Expires.IsZero() && who.Expires.Sub(c.start) < expiresSoon {
+	// What a provider gives lasts an hour and is renewed by itself.
+	if who.How == auth.ByToken && !who.Expires.IsZero() && who.Expires.Sub(h.orgs.Now()) < expiresSoon {
 		c.w.Header().Set(api.HeaderTokenExpires, api.NewTime(who.Expires).String())
 	}
 	repo, err := c.mayOn()

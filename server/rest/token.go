@@ -2,7 +2,6 @@ package rest
 
 import (
 	"net/http"
-	"time"
 
 	"github.com/teammem/teammem/api"
 	"github.com/teammem/teammem/server/organization"
@@ -89,7 +88,7 @@ func (h *Handler) createToken(c *call) error {
 		return badBody(err.Error())
 	}
 	want.Scope = scope
-	now := time.Now()
+	now := h.orgs.Now()
 	want.Expires = now.Add(organization.DefaultLife)
 	if ask.Expires != nil {
 		if want.Expires = ask.Expires.Time; !want.Expires.After(now) {
