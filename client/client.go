@@ -140,6 +140,10 @@ func Open(ctx context.Context, log *slog.Logger, cfg Config, rules guard.Rules, 
 		Same:  func(a, b api.Key) bool { return s.dir.Same(a, b) },
 		Pause: pauseWhenStale, Progress: cfg.Progress,
 	})
+	// What had no room when a client ran here before may have it by now.
+	if !cfg.DryRun {
+		s.syncer.TryRoom()
+	}
 	return s, nil
 }
 

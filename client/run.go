@@ -131,6 +131,7 @@ type loop struct {
 	live     bool          // a live stream is open
 	away     state.Trouble // what the last try met that may pass by itself
 	pause    time.Duration // until the next try, while it is away
+	until    time.Time     // the server asked to be left alone
 	denied   string        // the token that was refused; nothing is asked with it again
 	barred   string        // the token that may not push
 	halted   string        // what was told of a halt
@@ -148,7 +149,7 @@ func (l *loop) next() time.Duration {
 	case l.away != "":
 		wait := l.pause/2 + rand.N(l.pause/2+1)
 		l.pause = min(2*l.pause, longestPause)
-		return wait
+		return max(wait, l.until.Sub(l.now()))
 	}
 	every := l.cfg.Poll
 	if l.live && l.denied == "" {
@@ -165,6 +166,9 @@ func (l *loop) round(ctx context.Context, mode syncer.Mode) {
 	if l.denied != "" && l.denied == token {
 		return // waits for a new login
 	}
+	if l.now().Before(l.until) {
+		return // edits wait for the time that the server named
+	}
 	if l.denied != "" || l.barred != "" && l.barred != token {
 		// A new login may do what the old one might not.
 		l.syncer.ForgiveAll()
@@ -172,8 +176,7 @@ func (l *loop) round(ctx context.Context, mode syncer.Mode) {
 		mode = syncer.Both
 	}
 	l.syncer.SetPush(!l.cfg.NoPush && l.barred == "")
-	l.refreshLimits(ctx)
-	if l.away != "" || l.again || l.halted != "" {
+	if l.refreshLimits(ctx) || l.away != "" || l.again || l.halted != "" {
 		mode = syncer.Both
 	}
 	l.again = false
@@ -274,21 +277,24 @@ func (l *loop) gone(kind state.Trouble, err error) {
 		l.fell(kind, e)
 	}
 	var e *api.Error
-	if errors.As(err, &e) && e.RetryAfter > l.pause {
-		l.pause = min(e.RetryAfter, longestPause)
+	if errors.As(err, &e) && e.RetryAfter > 0 {
+		l.until = l.now().Add(min(e.RetryAfter, longestPause))
 	}
 }
 
 // refreshLimits asks anew what the server takes, while something waits for it to
-// take more.
-func (l *loop) refreshLimits(ctx context.Context) {
+// take more, and reports whether something is to be tried again. Of the limits of an
+// organization only a push shows whether there is room.
+func (l *loop) refreshLimits(ctx context.Context) (again bool) {
 	if !l.syncer.WaitsForLimits() || l.now().Sub(l.limitsAt) < limitsAge {
-		return
+		return false
 	}
 	l.limitsAt = l.now()
-	if limits, perKey, _, err := l.askLimits(ctx); err == nil {
-		l.syncer.SetLimits(limits, perKey)
+	limits, perKey, _, err := l.askLimits(ctx)
+	if err == nil {
+		again = l.syncer.SetLimits(limits, perKey)
 	}
+	return l.syncer.TryRoom() || again
 }
 
 // flush pushes what still waits, in the little time that is left, and saves the state.

@@ -3,7 +3,6 @@ package syncer
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"slices"
 	"time"
 
@@ -44,6 +43,7 @@ func (s *Syncer) push(ctx context.Context, plan []Action, here *here, there *the
 		return err
 	}
 	sender := &sender{Syncer: s, report: report, etag: there.checksum}
+	defer sender.tellFull()
 	done := 0
 	for _, batch := range batches(items, s.opts.Limits.BatchBytes) {
 		if err := sender.send(ctx, batch); err != nil {
@@ -180,15 +180,7 @@ const RuleScanner = "scanner"
 
 // refuse notes a refusal and tells of it once.
 func (s *Syncer) refuse(key api.Key, r state.Refusal) {
-	if old, ok := s.agreed.Refused[key]; ok && old.Checksum == r.Checksum && old.Kind == r.Kind && old.Rule == r.Rule {
-		r.Since = old.Since
-	} else {
-		r.Since = s.now()
-	}
-	if s.agreed.Refused[key] != r {
-		s.agreed.Refused[key] = r
-		s.dirty = true
-	}
+	s.note(key, r)
 	e := Event{Kind: EventRefused, Keys: []api.Key{key}, Text: r.Message, Hint: "it is tried again when the file changes"}
 	if r.Held() {
 		e = Event{Kind: EventHeld, Keys: []api.Key{key}, Text: r.Message, Rule: r.Rule, Line: r.Line, Hint: "client secrets"}
@@ -199,24 +191,33 @@ func (s *Syncer) refuse(key api.Key, r state.Refusal) {
 	s.once(e, string(r.Checksum)+r.Kind+r.Rule)
 }
 
-func (s *Syncer) forgiveRefusals(kinds ...string) {
-	for key, r := range s.agreed.Refused {
-		if slices.Contains(kinds, r.Kind) {
-			delete(s.agreed.Refused, key)
-			s.dirty = true
-		}
+// note writes a refusal down.
+func (s *Syncer) note(key api.Key, r state.Refusal) {
+	if old, ok := s.agreed.Refused[key]; ok && old.Checksum == r.Checksum && old.Kind == r.Kind && old.Rule == r.Rule {
+		r.Since = old.Since
+	} else {
+		r.Since = s.now()
+	}
+	if s.agreed.Refused[key] != r {
+		s.agreed.Refused[key] = r
+		s.dirty = true
 	}
 }
 
-// forgiveFull tries again what was refused because the repo was full, when by now it
-// holds fewer entries than it takes.
-func (s *Syncer) forgiveFull(entries int) {
+func (s *Syncer) forgiveRefusals(kinds ...string) bool {
+	return s.forgive(func(r state.Refusal) bool { return slices.Contains(kinds, r.Kind) })
+}
+
+// forgive forgets the refusals of which whether says so, and reports whether there
+// were any.
+func (s *Syncer) forgive(whether func(state.Refusal) bool) (any bool) {
 	for key, r := range s.agreed.Refused {
-		if r.Rule == api.ErrorCodeTooManyEntries && int64(entries) < r.Limit {
+		if whether(r) {
 			delete(s.agreed.Refused, key)
-			s.dirty = true
+			s.dirty, any = true, true
 		}
 	}
+	return any
 }
 
 // bodyOverhead is what an entry takes in a body beside its key and its text: the
@@ -246,13 +247,13 @@ type sender struct {
 	*Syncer
 	report *Report
 	etag   api.Checksum // of the state after the last batch
-	full   *api.Error   // the repo takes no new entries
+	full   room         // what the server said of the room for new entries
 }
 
 // send sends a batch. Of a batch that is refused for good it finds the entries
 // that are to blame by halving it, so that the others still get in.
 func (s *sender) send(ctx context.Context, batch []item) error {
-	if batch = s.withoutNew(batch); len(batch) == 0 {
+	if batch = s.withRoom(batch); len(batch) == 0 {
 		return nil
 	}
 	push, ifMatch := s.body(batch)
@@ -271,6 +272,11 @@ func (s *sender) send(ctx context.Context, batch []item) error {
 		return errStale
 	case !blamesEntry(e):
 		return err
+	}
+	if e.Details.ErrorCode == api.ErrorCodeTooManyRepos {
+		s.full.learn(e, nil)
+		s.hold(batch, e)
+		return nil
 	}
 	if rest := s.withoutRefused(batch, e); len(rest) < len(batch) {
 		return s.send(ctx, rest)
@@ -371,6 +377,7 @@ func (s *sender) sent(batch []item, result api.PushResult) {
 		}
 		pushed = append(pushed, it.key)
 	}
+	s.full.fill(batch)
 	s.report.Changed = true
 	s.report.Uploaded = append(append(s.report.Uploaded, pushed...), proposed...)
 	s.report.Deleted = append(s.report.Deleted, deleted...)
@@ -402,33 +409,15 @@ func (s *sender) sent(batch []item, result api.PushResult) {
 func (s *sender) refusedItem(it item, e *api.Error) {
 	r := state.Refusal{Checksum: it.sum, Kind: RefusedServer, Rule: e.Details.ErrorCode, Message: e.Message}
 	if e.Code == api.RequestTooLarge {
-		r.Kind, r.Limit = RefusedLimit, e.Details.MaxBytes
-		if e.Details.ErrorCode == api.ErrorCodeTooManyEntries {
-			r.Limit, s.full = int64(e.Details.MaxEntries), e
+		if s.full.learn(e, &it) {
+			s.hold([]item{it}, e)
+			return
 		}
+		r.Kind, r.Limit = RefusedLimit, e.Details.MaxBytes
 	}
 	if e.Details.ErrorCode == api.ErrorCodeKeyTwin || e.Details.ErrorCode == api.ErrorCodeKeyDirectory {
 		r.Kind = RefusedClash
 		s.doubt() // had the plan known the other key, it would have held this one
 	}
 	s.refuse(it.key, r)
-}
-
-// withoutNew leaves out new entries once the repo has said that it is full.
-func (s *sender) withoutNew(batch []item) []item {
-	if s.full == nil {
-		return batch
-	}
-	var rest []item
-	for _, it := range batch {
-		if it.base == "" {
-			s.refuse(it.key, state.Refusal{
-				Checksum: it.sum, Kind: RefusedLimit, Rule: s.full.Details.ErrorCode, Limit: int64(s.full.Details.MaxEntries),
-				Message: fmt.Sprintf("the repo is full: it takes %d entries", s.full.Details.MaxEntries),
-			})
-			continue
-		}
-		rest = append(rest, it)
-	}
-	return rest
 }

@@ -127,12 +127,14 @@ func New(log *slog.Logger, dir Directory, server Server, memory Memory, guard Gu
 func (s *Syncer) Agreed() *state.Agreement { return s.agreed }
 
 // SetLimits tells the syncer what the server takes now. A refusal for a limit
-// that has changed is forgotten, so that the file is tried again.
-func (s *Syncer) SetLimits(limits api.Limits, perKey bool) {
+// that has changed is forgotten, so that the file is tried again; it reports whether
+// there was one.
+func (s *Syncer) SetLimits(limits api.Limits, perKey bool) (again bool) {
 	if limits != s.opts.Limits {
-		s.forgiveRefusals(RefusedLimit)
+		again = s.forgiveRefusals(RefusedLimit)
 	}
 	s.opts.Limits, s.opts.PerKey = limits, perKey
+	return again
 }
 
 // ForgiveAll forgets every refusal of the server, after a new login or a new

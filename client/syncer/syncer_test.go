@@ -601,6 +601,86 @@ func TestRoomAgain(t *testing.T) {
 	}
 }
 
+// What an organization's limits leave no room for is held, told once for all of it, and
+// not asked for file by file; what still fits goes out, and the rest when there is room.
+func TestNoRoomInTheOrganization(t *testing.T) {
+	const files = 40
+	for _, c := range []struct {
+		name string
+		no   func(f *fakeServer, push api.Push) *api.Error
+		fit  int // of the files
+		puts int // at most, in the first round
+	}{
+		{"repos", func(*fakeServer, api.Push) *api.Error {
+			return &api.Error{Code: api.RequestTooLarge, Message: "no repo more", Details: api.Details{ErrorCode: api.ErrorCodeTooManyRepos, MaxRepos: 3}}
+		}, 0, 1},
+		{"bytes", func(f *fakeServer, push api.Push) *api.Error {
+			const most = 25
+			var size int64
+			for _, row := range f.rows {
+				size += int64(len(row.text))
+			}
+			for _, text := range push.Entries {
+				size += int64(len(text))
+			}
+			if size <= most {
+				return nil
+			}
+			return &api.Error{Code: api.RequestTooLarge, Message: "no byte more", Details: api.Details{ErrorCode: api.ErrorCodeRepoTooLarge, MaxBytes: most, ReceivedBytes: size}}
+		}, 6, 16},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			f := newFake()
+			f.before = func(push api.Push) error {
+				if e := c.no(f, push); e != nil {
+					return e
+				}
+				return nil
+			}
+			a := newBox(t, f)
+			for i := range files {
+				a.write(fmt.Sprintf("f%02d.md", i), "text")
+			}
+			a.mustRound()
+			if len(f.rows) != c.fit || f.puts > c.puts {
+				t.Errorf("%d files of %d went out, by %d pushes; want %d by at most %d", len(f.rows), files, f.puts, c.fit, c.puts)
+			}
+			told := 0
+			for _, e := range a.events {
+				if e.Kind == syncer.EventRefused {
+					told++
+					if len(e.Keys) != files-c.fit || !strings.Contains(e.Hint, "by itself") {
+						t.Errorf("told: %+v", e)
+					}
+				}
+			}
+			if told != 1 {
+				t.Errorf("told %d times", told)
+			}
+			puts := f.puts
+			a.mustRound()
+			if f.puts != puts {
+				t.Error("asked again though nothing says that there is room")
+			}
+			if !a.s.WaitsForLimits() || !a.s.TryRoom() {
+				t.Error("nothing waits for room")
+			}
+			a.mustRound()
+			for _, e := range a.events {
+				if e.Kind == syncer.EventRefused {
+					t.Errorf("told again: %+v", e)
+				}
+			}
+			f.before = nil
+			a.s.TryRoom()
+			a.mustRound()
+			if len(f.rows) != files || len(a.s.Agreed().Refused) != 0 || a.s.TryRoom() {
+				t.Errorf("there is room: %d files went out, refused are %v", len(f.rows), a.s.Agreed().Refused)
+			}
+		})
+	}
+}
+
 // Exactly the bytes of a deleted entry, put back by hand, are a wish to restore where
 // bases by key can say so. Elsewhere the server would only answer well, so that is told,
 // and the next edit goes out.
