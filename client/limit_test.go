@@ -1,7 +1,6 @@
 package client_test
 
 import (
-	"context"
 	"net/http"
 	"strings"
 	"sync/atomic"
@@ -11,9 +10,7 @@ import (
 	"github.com/teammem/teammem/api"
 	"github.com/teammem/teammem/client/state"
 	"github.com/teammem/teammem/client/syncer"
-	"github.com/teammem/teammem/server/auth"
 	"github.com/teammem/teammem/server/servertest"
-	"github.com/teammem/teammem/server/store"
 )
 
 // limited makes a server, and sets limits of its organization "local" as an admin does.
@@ -98,8 +95,11 @@ func TestTooManyRepos(t *testing.T) {
 	set(`{"maxRepos":2}`)
 	ahead.Store(int64(2 * time.Minute))
 	await(t, "all of it is there", func() bool {
-		head, err := server.Store().Head(context.Background(), store.RepoRef{Org: orgOf(t, server), Slug: "acme/second"})
-		return err == nil && head.Entries == 3
+		sent := 0
+		for _, e := range a.eventsOf(syncer.EventPushed) {
+			sent += len(e.Keys)
+		}
+		return sent == 3
 	})
 	a.wantEvents(syncer.EventRefused, 1)
 	if puts := front.puts(); puts > 4 {
@@ -107,25 +107,12 @@ func TestTooManyRepos(t *testing.T) {
 	}
 }
 
-func orgOf(t *testing.T, server *servertest.Server) store.OrgID {
-	t.Helper()
-	org, err := server.Store().Organization(context.Background(), "local")
-	if err != nil {
-		t.Fatal(err)
-	}
-	return org.ID
-}
-
 // A token is spoken of once when a week is left, over rounds and starts, and left in
 // peace before; a new one ends that.
 func TestATokenThatEndsIsToldOnce(t *testing.T) {
 	server := servertest.Start(t)
 	token := func(left time.Duration) string {
-		secret, token := auth.NewToken(orgOf(t, server), "dana", api.Member, time.Now(), time.Now().Add(left))
-		if _, err := server.Store().CreateToken(t.Context(), token); err != nil {
-			t.Fatal(err)
-		}
-		return secret
+		return server.TokenUntil("local", "dana", api.Member, time.Now().Add(left))
 	}
 	a := newMachine(t, server, "dana", "acme/widgets")
 	as := func(secret string) { a.cfg.Remote.Token = func() string { return secret } }

@@ -41,7 +41,7 @@ agreement. It stands beside the agent and needs nothing of it.`,
 		RunE:                       func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	root.SetVersionTemplate("{{.Version}}\n")
-	root.SetUsageTemplate(usageTemplate)
+	root.SetUsageFunc(usage)
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return asUsage(err) })
 	f := root.PersistentFlags()
 	f.String(string(config.Dir), "", "memory directory (default: the team directory of this project)")
@@ -51,8 +51,6 @@ agreement. It stands beside the agent and needs nothing of it.`,
 	f.String(string(config.TokenFile), "", "file whose first line is the token")
 	f.String(string(config.CA), "", "file of certificates to trust, PEM")
 	f.Bool(string(config.Insecure), false, "speak plain http to another machine")
-	// Few are in several organizations, and every help has to fit on a screen.
-	_ = f.MarkHidden(string(config.Org))
 	f.BoolVar(&a.json, "json", false, "print JSON for programs")
 	f.BoolVar(&a.quiet, "quiet", false, "print only what needs a person")
 	f.BoolVar(&a.yes, "yes", false, "answer questions with yes")

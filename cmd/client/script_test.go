@@ -77,6 +77,8 @@ func TestScripts(t *testing.T) {
 			"await-pull":   awaitPull,
 			"ask":          func(ts *testscript.TestScript, _ bool, args []string) { ask(ts, box, args) },
 			"review":       func(ts *testscript.TestScript, _ bool, args []string) { review(ts, box, args) },
+			"expiring":     func(ts *testscript.TestScript, _ bool, args []string) { expiring(ts, box, args) },
+			"rename":       func(ts *testscript.TestScript, _ bool, args []string) { rename(ts, box, args) },
 			"revoke":       func(ts *testscript.TestScript, _ bool, args []string) { revoke(ts, box, args[0]) },
 		},
 	})

@@ -127,6 +127,12 @@ func (s *Server) Token(role api.Role) string {
 // is new.
 func (s *Server) TokenOf(organization, user string, role api.Role) string {
 	s.t.Helper()
+	return s.TokenUntil(organization, user, role, time.Time{})
+}
+
+// TokenUntil is TokenOf for a token that ends; the zero time is never.
+func (s *Server) TokenUntil(organization, user string, role api.Role, ends time.Time) string {
+	s.t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
 	db := s.Store()
@@ -137,7 +143,7 @@ func (s *Server) TokenOf(organization, user string, role api.Role) string {
 	if err != nil {
 		s.t.Fatalf("find the organization %s: %v", organization, err)
 	}
-	secret, token := auth.NewToken(org.ID, user, role, time.Now(), time.Time{})
+	secret, token := auth.NewToken(org.ID, user, role, time.Now(), ends)
 	if _, err := db.CreateToken(ctx, token); err != nil {
 		s.t.Fatalf("create a token: %v", err)
 	}

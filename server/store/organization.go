@@ -138,7 +138,7 @@ type OrgChange struct {
 	// Policy is put in force; the others are kept. [ErrExists] when there is one of
 	// that version, so that of two who change one policy the second is told.
 	Policy *Policy
-	Audit        audit.Record   // without Seq and hashes: the store chains it
+	Audit  audit.Record // without Seq and hashes: the store chains it
 }
 
 // Rename gives a repo another name; it goes on answering under the old one.
