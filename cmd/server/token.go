@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -195,12 +196,13 @@ func (p *program) tokenList(ctx context.Context, orgName string) error {
 			return fmt.Errorf("list the tokens: %w", err)
 		}
 		results := make([]tokenResult, len(tokens))
-		rows := [][]string{{"ID", "USER", "ROLE", "TOKEN", "CREATED", "EXPIRES", "REVOKED", "LAST USED"}}
+		rows := [][]string{{"ID", "USER", "ROLE", "TOKEN", "CREATED", "EXPIRES", "REVOKED", "LAST USED", "SCOPE", "REPOS", "LABEL"}}
 		for i, t := range tokens {
 			results[i] = resultOf(org.Name, t)
 			rows = append(rows, []string{
 				t.UID, t.UserName, string(t.Role), t.Prefix + "…",
 				day(t.Created, ""), day(t.Expires, "never"), day(t.Revoked, "-"), day(t.LastUsed, "never"),
+				cmp.Or(string(t.Scope), "all"), cmp.Or(strings.Join(t.Repos.List(), " "), "all"), t.Label,
 			})
 		}
 		if p.json {

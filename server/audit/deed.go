@@ -16,6 +16,7 @@ const (
 	ActionGrantRemove  = "grant.remove"
 	ActionTokenCreate  = "token.create"
 	ActionTokenRevoke  = "token.revoke"
+	ActionOrgCreate    = "organization.create"
 	ActionLimits       = "organization.set"
 	ActionRename       = "repo.rename"
 	ActionForgetName   = "repo.forget"
