@@ -238,7 +238,7 @@ func (s *state) rename(org store.OrgID, aliases map[api.RepoSlug]store.RepoID, c
 	}
 	left := New().now.repos
 	for ref, other := range s.repos.all() {
-		if ref != from {
+		if ref.Org != from.Org || ref.Slug != from.Slug { // whoever pushed first stands in ref too
 			left = left.with(ref, other)
 		}
 	}

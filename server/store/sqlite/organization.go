@@ -34,7 +34,7 @@ func (db *DB) CreateOrganization(ctx context.Context, org store.Organization) (s
 
 // taken turns the driver's word for a name in use into the contract's.
 func taken(err error) error {
-	if code(err) == codeUnique {
+	if c := code(err); c == codeUnique || c == codePrimaryKey {
 		return store.ErrExists
 	}
 	return err
