@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"github.com/teammem/teammem/api"
-	"github.com/teammem/teammem/server/audit"
 	"github.com/teammem/teammem/server/auth"
+	"github.com/teammem/teammem/server/organization"
 	"github.com/teammem/teammem/server/store"
 )
 
@@ -41,14 +41,7 @@ func firstStart(ctx context.Context, s store.Store, data string, now time.Time) 
 	if err := writeSecret(file, secret); err != nil {
 		return nil, fmt.Errorf("keep the admin's token: %w", err)
 	}
-	deed := audit.Deed{How: "server", Of: token.UID, After: map[string]any{"user": FirstUser, "role": api.Admin}}
-	_, err = s.Administer(ctx, org.ID, store.About{}, func(store.OrgState) (*store.OrgChange, error) {
-		return &store.OrgChange{
-			Members:   []store.Member{{Name: FirstUser, Role: api.Admin, Created: now}},
-			NewTokens: []store.Token{token},
-			Audit:     audit.Record{At: now, Action: audit.ActionTokenCreate, User: "server", Client: "server", Subject: deed.Subject()},
-		}, nil
-	})
+	err = organization.New(s, func() time.Time { return now }, nil).FirstToken(ctx, token)
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("create the admin's token: %w", err), os.Remove(file))
 	}

@@ -375,3 +375,18 @@ func TestTokensOfMembers(t *testing.T) {
 		t.Errorf("the user is %s", members[0].Role)
 	}
 }
+
+// The token with which an organization begins is recorded like every other.
+func TestTheFirstTokenIsRecorded(t *testing.T) {
+	d := newDesk(t)
+	_, token := auth.NewToken(d.org.ID, "first", api.Admin, d.now, time.Time{})
+	d.want(d.rules.FirstToken(t.Context(), token), "")
+	found, err := d.store.TokenByHash(t.Context(), token.Hash)
+	if err != nil || found.Member.Role != api.Admin || found.UserName != "first" {
+		t.Errorf("the token is %+v, %v", found, err)
+	}
+	all := d.records()
+	if last := all[len(all)-1]; last.Action != audit.ActionTokenCreate || last.User != "server" || !strings.Contains(string(last.Subject), token.UID) {
+		t.Errorf("the record is %s of %s: %s", last.Action, last.User, last.Subject)
+	}
+}

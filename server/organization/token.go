@@ -88,6 +88,19 @@ func (r *Rules) CreateToken(ctx context.Context, by By, ask TokenAsk) (secret st
 	return secret, token, nil
 }
 
+// FirstToken adds a token that exists already, of an admin whom it makes: the one with
+// which an organization begins.
+func (r *Rules) FirstToken(ctx context.Context, token store.Token) error {
+	by := By{Org: token.Org, User: "server", How: "server"}
+	return r.change(ctx, by, store.About{}, audit.ActionTokenCreate, func(store.OrgState) (*store.OrgChange, audit.Deed, error) {
+		change := &store.OrgChange{
+			Members:   []store.Member{{Name: token.UserName, Role: token.Role, Created: r.now()}},
+			NewTokens: []store.Token{token},
+		}
+		return change, audit.Deed{Of: token.UID, After: tokenSays(token)}, nil
+	})
+}
+
 func tokenSays(t store.Token) map[string]any {
 	says := map[string]any{"user": t.UserName, "role": t.Role}
 	if t.Scope != "" {
