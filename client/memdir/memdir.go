@@ -51,7 +51,8 @@ var (
 )
 
 // Dir is an open memory directory. Its methods may be called from several
-// goroutines; two writes of one key then end with one of them refused.
+// goroutines, and by several processes; of writes of one key that expect the same all
+// but one are refused.
 type Dir struct {
 	path string
 	root *os.Root

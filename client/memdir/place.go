@@ -18,6 +18,18 @@ type placing struct {
 	name   string // in target
 }
 
+// inTurn looks once more, when no other writer of ours is at it, and places the file.
+func (p placing) inTurn(expect *File) error {
+	done := turn(p.target, p.old)
+	defer done()
+	if _, err := p.target.standing(p.rec.key, p.name, expect); err != nil {
+		p.drop()
+		return err
+	}
+	p.dir.at("staged")
+	return p.place(expect)
+}
+
 // place moves the staged file to its place. After an error the place is as it was.
 func (p placing) place(expect *File) error {
 	if expect == nil {

@@ -31,14 +31,16 @@ func (d *Dir) remove(key api.Key, expect File) error {
 		return goneWithFolder(key, err)
 	}
 	defer target.Close()
-	if _, err := target.standing(key, name, &expect); err != nil {
-		return err
-	}
 	old, err := d.own("old")
 	if err != nil {
 		return err
 	}
 	defer old.Close()
+	done := turn(target, old)
+	defer done()
+	if _, err := target.standing(key, name, &expect); err != nil {
+		return err
+	}
 	rec := newRecord(key, "", expect.Checksum)
 	held, err := rec.note(old)
 	if err != nil {

@@ -51,6 +51,8 @@ func (d *Dir) save(now time.Time, key api.Key, content []byte, expect *File) (Fi
 
 // rename brings the part to its place: over what is expected, or where nothing stands.
 func (d *Dir) rename(f *folder, part string, key api.Key, name string, expect *File) error {
+	done := turn(f, nil)
+	defer done()
 	d.at("saving")
 	if _, err := f.standing(key, name, expect); err != nil {
 		return err
@@ -84,10 +86,12 @@ func (d *Dir) Discard(key api.Key, expect File) error {
 	if err != nil {
 		return fmt.Errorf("discard %s: %w", key, goneWithFolder(key, err))
 	}
+	done := turn(f, nil)
 	_, err = f.standing(key, name, &expect)
 	if err == nil {
 		err = errors.Join(f.root.Remove(name), syncFolder(f.file))
 	}
+	done()
 	f.Close()
 	if err != nil {
 		return fmt.Errorf("discard %s: %w", key, err)

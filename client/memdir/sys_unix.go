@@ -82,6 +82,18 @@ func call(op, name string, cannot []error, do func() error) error {
 	return &fs.PathError{Op: op, Path: name, Err: err}
 }
 
+// take locks the target folder itself, if nobody has it.
+func take(target, _ *folder) (release func(), taken bool, err error) {
+	err = unix.Flock(target.fd(), unix.LOCK_EX|unix.LOCK_NB)
+	switch {
+	case err == nil:
+		return func() { _ = unix.Flock(target.fd(), unix.LOCK_UN) }, true, nil
+	case errors.Is(err, unix.EWOULDBLOCK), errors.Is(err, unix.EINTR):
+		return nil, false, nil
+	}
+	return nil, false, err
+}
+
 // syncFolder makes the names in a folder durable. Some file systems cannot, and say so
 // by EINVAL; they have no better.
 func syncFolder(file *os.File) error {

@@ -62,5 +62,27 @@ func removeEmpty(in *folder, name string) error {
 	return in.root.Remove(name)
 }
 
+// take locks a file of ours, for a directory cannot be locked here. A writer that has no
+// folder of ours goes without.
+func take(_, old *folder) (release func(), taken bool, err error) {
+	if old == nil {
+		return nil, false, errCannot
+	}
+	file, err := old.root.OpenFile("turn", os.O_RDWR|os.O_CREATE, 0o666)
+	if err != nil {
+		return nil, false, err
+	}
+	const how = windows.LOCKFILE_EXCLUSIVE_LOCK | windows.LOCKFILE_FAIL_IMMEDIATELY
+	err = windows.LockFileEx(windows.Handle(file.Fd()), how, 0, 1, 0, &windows.Overlapped{})
+	if err == nil {
+		return func() { _ = file.Close() }, true, nil
+	}
+	_ = file.Close()
+	if errors.Is(err, windows.ERROR_LOCK_VIOLATION) {
+		err = nil
+	}
+	return nil, false, err
+}
+
 // syncFolder: NTFS journals its names by itself, and a directory cannot be flushed.
 func syncFolder(*os.File) error { return nil }

@@ -35,7 +35,8 @@ var errCannot = errors.New("not possible on this file system")
 // text may be seen in the place of an edit. On file systems without such a call,
 // and on Windows, the old file gets a second name first: then an editor that
 // replaces the file in the microseconds between the last look and the rename loses
-// its edit, while one that writes into the file does not ([Dir.Reap]).
+// its edit, while one that writes into the file does not ([Dir.Reap]). Writers of ours,
+// of however many processes, take turns: exactly one of those who expect the same wins.
 //
 // A directory that the key needs is made. An *[ObstacleError] says that something else
 // stands in its place; a *[Left] that the key is never written here ([Refuses]).
@@ -72,9 +73,8 @@ func (d *Dir) write(now time.Time, key api.Key, content []byte, modified time.Ti
 	if err != nil {
 		return File{}, err
 	}
-	d.at("staged")
 	p := placing{dir: d, rec: rec, staged: staged, old: old, target: target, name: name}
-	if err := p.place(expect); err != nil {
+	if err := p.inTurn(expect); err != nil {
 		return File{}, err
 	}
 	return target.placed(File{Key: key, Checksum: sum, Fingerprint: fp}, name, now)
