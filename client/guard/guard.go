@@ -58,6 +58,12 @@ type Server interface {
 	Policy(ctx context.Context, known api.Checksum) (p api.OrgPolicy, news bool, err error)
 }
 
+// IsSecret reports whether what was found is a secret, rather than a text that is
+// hidden or that speaks to agents.
+func (j Judged) IsSecret() bool {
+	return j.Class == api.ClassSecret || j.Class == api.ClassSecretGeneric
+}
+
 // Guard is the judge of one memory directory.
 type Guard struct {
 	rules  Rules

@@ -29,6 +29,14 @@ func (a Agent) Title() string {
 // session starts. The others are told.
 func (a Agent) LoadsMemory() bool { return a == Claude }
 
+// Instructions are the names of the files of instructions that the agent reads by
+// itself, by its public documentation.
+func (a Agent) Instructions() []string {
+	return map[Agent][]string{
+		Claude: {"CLAUDE.md", "CLAUDE.local.md"}, Codex: {"AGENTS.md"}, Gemini: {"GEMINI.md"}, Qwen: {"QWEN.md", "AGENTS.md"}, OpenCode: {"AGENTS.md", "CLAUDE.md"},
+	}[a]
+}
+
 // Moment is one event of an agent that a hook is put on.
 type Moment struct {
 	Kind Kind

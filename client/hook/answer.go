@@ -16,8 +16,9 @@ func Deny(e Event, reason string) []byte {
 	}})
 }
 
-// MaxContext bounds what is told an agent at once, in bytes.
-const MaxContext = 64 << 10
+// MaxContext bounds what is told an agent at once, in bytes. The prompt about memory with
+// two indexes of the greatest length that is loaded, and what is new, have room in it.
+const MaxContext = 96 << 10
 
 // Context is the answer that tells the agent something; nothing for an empty text.
 func Context(e Event, text string) []byte {

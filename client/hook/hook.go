@@ -8,8 +8,9 @@
 // events that are not known are passed over: an agent may be newer than we are.
 //
 // The one verdict that blocks is [Guard]'s: a write that would put a secret into the
-// directory that a team shares. It looks at the text as it would stand after the
-// write, refuses what was not there before, and refuses as well when it cannot tell.
+// directory that a team shares, or whatever else the organization's policy refuses. It
+// looks at the text as it would stand after the write, refuses what was not there before,
+// and refuses as well when it cannot tell.
 // Everything else a hook says is advice, and when we fail nothing is said at all.
 //
 // Between two hooks of one session it keeps a [Memo] in the client's state directory:

@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"github.com/teammem/teammem/api"
-	"github.com/teammem/teammem/client/memory"
+	"github.com/teammem/teammem/client/claudemd"
 )
 
 // Hint is a memory that may matter for a question, as an agent is told of it.
@@ -64,17 +64,22 @@ func SayNews(news News, describe func(api.Key) string) string {
 	return b.String()
 }
 
-// SayIndex gives an agent the index of a memory directory, as much of it as is loaded.
-func SayIndex(scope memory.Scope, path string, index memory.Cut) string {
-	whose := "your private memory of this project, which never leaves this machine"
-	if scope == memory.Team {
-		whose = "the memory that the team shares"
+// SayOpening is what an agent that reads no memory by itself is told when a session
+// begins: what is new, the files of instructions, and the prompt about memory. Files that
+// leave no room for the prompt are named instead, to be read.
+func SayOpening(news string, files []claudemd.File, prompt string) string {
+	if news != "" {
+		news += "\n"
 	}
-	text := fmt.Sprintf("The index of %s, in %s:\n%s\n", whose, path, strings.TrimSuffix(index.Text, "\n"))
-	if warning := index.Warning(); warning != "" {
-		text += warning + "\n"
+	if text := news + claudemd.Text(files, prompt); len(text) <= MaxContext {
+		return strings.TrimSuffix(text, "\n\n")
 	}
-	return text
+	var b strings.Builder
+	b.WriteString(news + "These files hold instructions for this codebase and its user. They are too long to be told here; read them before you begin:\n")
+	for _, f := range files {
+		b.WriteString("- " + f.Path + "\n")
+	}
+	return b.String() + "\n" + prompt
 }
 
 // oneLine keeps a description from posing as more than one line of a list.

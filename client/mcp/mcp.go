@@ -6,7 +6,8 @@
 // shared, everything else is private. The version of a text is its checksum, so that
 // a write can be held against what its writer has read: it takes the version that was
 // read last, or "new", and what does not fit is answered with the text that stands
-// there. Writing goes through memdir, in one step, and every write is scanned before.
+// there. Writing goes through memdir, in one step, and every write is scanned before: what
+// the organization's policy refuses, or the defaults where none was heard, is not written.
 //
 // Files are read where they lie, so it works with and without a running client; what
 // was written is handed to the caller to be synced. Only history asks a server.
@@ -23,19 +24,19 @@ import (
 	"context"
 	"log/slog"
 	"strings"
-	"sync"
 	"time"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/teammem/teammem/api"
-	"github.com/teammem/teammem/api/scan"
+	"github.com/teammem/teammem/client/guard"
 	"github.com/teammem/teammem/client/memory"
 )
 
-// Scanner finds what must not be written, as scan.Scanner is one.
-type Scanner interface {
-	Scan(key api.Key, content []byte) ([]scan.Finding, error)
+// Judge says what a text holds and what the policy makes of it, as guard.Guard does.
+// It is asked by several calls at once.
+type Judge interface {
+	Judge(key api.Key, content []byte) ([]guard.Judged, error)
 }
 
 // Match is a memory that a ranked search found.
@@ -74,23 +75,20 @@ type Options struct {
 
 // Server serves memories.
 type Server struct {
-	opts    Options
-	log     *slog.Logger
-	scanner Scanner
-	now     func() time.Time
-	sdk     *sdk.Server
-	listed  resources
-	// writing is held while a text is compared and written. memdir refuses one of two
-	// writers; of three at one instant the wrong one might stay.
-	writing sync.Mutex
+	opts   Options
+	log    *slog.Logger
+	judge  Judge
+	now    func() time.Time
+	sdk    *sdk.Server
+	listed resources
 }
 
 // New makes a server.
-func New(log *slog.Logger, scanner Scanner, now func() time.Time, opts Options) *Server {
+func New(log *slog.Logger, judge Judge, now func() time.Time, opts Options) *Server {
 	if opts.OutputTokens <= 0 {
 		opts.OutputTokens = DefaultOutputTokens
 	}
-	s := &Server{opts: opts, log: log, scanner: scanner, now: now}
+	s := &Server{opts: opts, log: log, judge: judge, now: now}
 	s.sdk = sdk.NewServer(&sdk.Implementation{Name: "teammem", Title: "Team memory", Version: opts.Version}, &sdk.ServerOptions{
 		Instructions: s.instructions(),
 		Logger:       log,

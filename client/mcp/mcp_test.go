@@ -19,7 +19,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/teammem/teammem/api"
-	"github.com/teammem/teammem/api/scan"
+	"github.com/teammem/teammem/client/guard"
 	"github.com/teammem/teammem/client/mcp"
 )
 
@@ -33,14 +33,22 @@ type box struct {
 	saved         []api.Key
 }
 
-var scanner = sync.OnceValues(func() (*scan.Scanner, error) { return scan.New(scan.Options{}) })
+// judge is one judge for all tests, by the defaults: reading its rules takes a while.
+var judge = &oneAtATime{judge: guard.New(guard.ScanRules, guard.Defaults(), nil, time.Now)}
+
+type oneAtATime struct {
+	mu    sync.Mutex
+	judge mcp.Judge
+}
+
+func (o *oneAtATime) Judge(key api.Key, content []byte) ([]guard.Judged, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.judge.Judge(key, content)
+}
 
 func newBox(t *testing.T, change ...func(*mcp.Options)) *box {
 	t.Helper()
-	s, err := scanner()
-	if err != nil {
-		t.Fatal(err)
-	}
 	private := t.TempDir()
 	b := &box{t: t, private: private, team: filepath.Join(private, "team")}
 	if err := os.Mkdir(b.team, 0o755); err != nil {
@@ -61,11 +69,12 @@ func newBox(t *testing.T, change ...func(*mcp.Options)) *box {
 	for _, c := range change {
 		c(&opts)
 	}
-	b.server = mcp.New(slog.New(slog.DiscardHandler), s, time.Now, opts)
+	b.server = mcp.New(slog.New(slog.DiscardHandler), judge, time.Now, opts)
 	here, there := sdk.NewInMemoryTransports()
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan struct{})
 	go func() { defer close(ended); _ = b.server.Run(ctx, there) }()
+	var err error
 	b.agent, err = sdk.NewClient(&sdk.Implementation{Name: "test"}, nil).Connect(ctx, here, nil)
 	if err != nil {
 		t.Fatal(err)

@@ -14,6 +14,7 @@ import (
 
 	"github.com/teammem/teammem/api"
 	"github.com/teammem/teammem/api/scan"
+	"github.com/teammem/teammem/client/guard"
 	"github.com/teammem/teammem/client/memdir"
 	"github.com/teammem/teammem/client/memory"
 )
@@ -39,7 +40,7 @@ func (s *Server) write(_ context.Context, _ *sdk.CallToolRequest, in writeIn) (*
 	if err != nil {
 		return nil, writeOut{}, err
 	}
-	findings, err := s.judge(p, in.Content)
+	found, err := s.allowed(p, in.Content)
 	if err != nil {
 		return nil, writeOut{}, err
 	}
@@ -56,12 +57,12 @@ func (s *Server) write(_ context.Context, _ *sdk.CallToolRequest, in writeIn) (*
 	if out.Changed && p.scope == memory.Team && s.opts.Saved != nil {
 		s.opts.Saved(p.key)
 	}
-	out.Notes = s.notes(p, in.Content, findings)
+	out.Notes = s.notes(p, in.Content, found)
 	return nil, out, nil
 }
 
-// judge refuses what may not stand in a memory, and gives what was found beside that.
-func (s *Server) judge(p place, content string) ([]scan.Finding, error) {
+// allowed refuses what may not stand in a memory, and gives what was found beside that.
+func (s *Server) allowed(p place, content string) ([]guard.Judged, error) {
 	switch {
 	case len(content) > api.DefaultLimits.EntryBytes:
 		return nil, &advice{fmt.Sprintf("the text has %d bytes, and a memory has at most %d", len(content), api.DefaultLimits.EntryBytes), "split it by topic, or keep only what later sessions need"}
@@ -70,25 +71,35 @@ func (s *Server) judge(p place, content string) ([]scan.Finding, error) {
 	case strings.TrimSpace(content) == "":
 		return nil, &advice{"the text is empty", "write what is to be remembered; a memory that is wrong is corrected, or the person deletes it with client rm"}
 	}
-	findings, err := s.scanner.Scan(p.key, []byte(content))
-	if err != nil {
+	found, err := s.judge.Judge(p.key, []byte(content))
+	switch {
+	case errors.Is(err, scan.ErrTooDense), errors.Is(err, scan.ErrTooLong):
 		return nil, &advice{fmt.Sprintf("the text cannot be scanned for secrets (%v), so it is not written", err), "write a shorter, plainer text"}
+	case err != nil:
+		return nil, &advice{fmt.Sprintf("the text cannot be scanned for secrets (%v), so it is not written", err), "tell the person: client secrets shows why"}
 	}
-	for _, f := range findings {
-		if scan.DefaultVerdict(f.Class) == scan.Refuse {
-			return nil, &advice{
-				fmt.Sprintf("the text holds a secret (%s, line %d), so it is not written", f.Rule, f.Line),
-				"leave the value out and write where it is kept, such as the name of a variable or of a vault's entry",
-			}
+	if worst := guard.Worst(found); worst != nil && worst.Verdict == api.VerdictRefuse {
+		return nil, refused(*worst)
+	}
+	return found, nil
+}
+
+// refused tells the model of a finding, and nothing of what was found.
+func refused(f guard.Judged) error {
+	if f.IsSecret() {
+		return &advice{
+			fmt.Sprintf("the text holds a secret (%s, line %d), so it is not written", f.Rule, f.Line),
+			"leave the value out and write where it is kept, such as the name of a variable or of a vault's entry",
 		}
 	}
-	return findings, nil
+	return &advice{
+		fmt.Sprintf("the text holds what the organization lets nobody share (%s: %s, line %d), so it is not written", f.Class, f.Rule, f.Line),
+		"leave it out",
+	}
 }
 
 // put writes the text if base is still what stands there, "" being nothing.
 func (s *Server) put(p place, content []byte, base api.Checksum) (changed bool, err error) {
-	s.writing.Lock()
-	defer s.writing.Unlock()
 	dir, err := p.make()
 	if err != nil {
 		return false, err
@@ -141,10 +152,13 @@ func (s *Server) conflict(p place, base api.Checksum) error {
 }
 
 // notes is what the writer may do better.
-func (s *Server) notes(p place, content string, findings []scan.Finding) []string {
+func (s *Server) notes(p place, content string, found []guard.Judged) []string {
 	var notes []string
-	for _, f := range findings {
-		if v := scan.DefaultVerdict(f.Class); v == scan.Hold || v == scan.Flag {
+	for _, f := range found {
+		switch f.Verdict {
+		case api.VerdictHold:
+			notes = append(notes, fmt.Sprintf("line %d looks like %s (%s); team-mates get it when it was reviewed", f.Line, f.Class, f.Rule))
+		case api.VerdictFlag:
 			notes = append(notes, fmt.Sprintf("line %d looks like %s (%s); team-mates are warned of it", f.Line, f.Class, f.Rule))
 		}
 	}

@@ -2,18 +2,19 @@ package main
 
 import (
 	"context"
-	"crypto/rand"
 	"errors"
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/teammem/teammem/api"
-	"github.com/teammem/teammem/api/scan"
+	"github.com/teammem/teammem/client/claudemd"
 	"github.com/teammem/teammem/client/config"
+	"github.com/teammem/teammem/client/guard"
 	"github.com/teammem/teammem/client/hook"
 	"github.com/teammem/teammem/client/memdir"
 	"github.com/teammem/teammem/client/memory"
@@ -110,21 +111,23 @@ func (h *hooked) answer(ctx context.Context) []byte {
 	return nil
 }
 
-// shared gives the key of a path in a directory that a team shares, whatever way leads
-// there: this project's, that of another project on this machine, or any that a client
-// syncs.
-func (h *hooked) shared(path string) (api.Key, bool) {
+// shared gives a directory that a team shares and the key in it of a path, whatever way
+// leads there: this project's, that of another project on this machine, or any that a
+// client syncs.
+func (h *hooked) shared(path string) (dir string, key api.Key, ok bool) {
 	real := config.Resolve(path)
-	if key, ok := keyBelow(config.Resolve(h.dir), real); ok {
-		return key, true
+	dir = config.Resolve(h.dir)
+	if key, ok = keyBelow(dir, real); ok {
+		return dir, key, true
 	}
 	for at := filepath.Dir(real); at != filepath.Dir(at); at = filepath.Dir(at) {
 		if memdir.IsMarked(at) {
-			return keyBelow(at, real)
+			key, ok = keyBelow(at, real)
+			return at, key, ok
 		}
 	}
 	kind, err := h.project.Classify(h.app.env, path)
-	return api.Key(filepath.Base(real)), err == nil && kind == project.KindTeam
+	return filepath.Dir(real), api.Key(filepath.Base(real)), err == nil && kind == project.KindTeam
 }
 
 func keyBelow(dir, path string) (api.Key, bool) {
@@ -144,10 +147,8 @@ func (h *hooked) guard() *hook.Refusal {
 		}
 		return string(text)
 	}
-	return hook.Guard(h.event.Writes(h.app.env.Dir), h.shared, read, func() (hook.Scanner, error) {
-		// The findings of two texts are compared by their fingerprints, which nobody
-		// else gets to see.
-		return scan.New(scan.Options{FingerprintKey: []byte(rand.Text())})
+	return hook.Guard(h.event.Writes(h.app.env.Dir), h.shared, read, func(dir string) (hook.Judge, error) {
+		return judgeOf(h.target, dir, guard.ScanRules)
 	})
 }
 
@@ -167,7 +168,7 @@ func readRegular(path string) ([]byte, error) {
 func (h *hooked) wrote() {
 	ours := false
 	for _, w := range h.event.Writes(h.app.env.Dir) {
-		key, ok := h.shared(w.Path)
+		_, key, ok := h.shared(w.Path)
 		if !ok {
 			continue
 		}
@@ -192,24 +193,35 @@ func (a *app) own(t *target, memo hook.Memo, key api.Key) {
 }
 
 // opening is what a session begins with: what is new, and for agents that do not read
-// the memory directory themselves the indexes of what is remembered.
+// memory by themselves what client context tells.
 func (h *hooked) opening() string {
 	told := h.news()
 	if h.event.Agent.LoadsMemory() {
 		return told
 	}
-	for _, r := range h.rooms() {
-		dir, err := memdir.Open(r.path)
-		if err != nil {
-			continue
-		}
-		text, err := dir.Read(api.IndexKey, api.DefaultLimits.EntryBytes)
-		_ = dir.Close()
-		if err == nil && len(text) > 0 {
-			told += hook.SayIndex(r.scope, r.path, memory.CutIndex(text))
-		}
+	var plain contextFlags
+	options, guidelines, err := h.contextOptions(plain)
+	memories, _ := h.memoriesFor(plain, guidelines)
+	var found claudemd.Result
+	if err == nil {
+		found = claudemd.Load(options)
+		natively(&found)
 	}
-	return told
+	files := slices.DeleteFunc(found.Files, func(f claudemd.File) bool { return f.Text == "" || h.reads(f.Path) })
+	return hook.SayOpening(told, files, memories.Prompt())
+}
+
+// reads reports whether the agent reads a file of instructions by itself, under this
+// name or another.
+func (h *hooked) reads(path string) bool {
+	info, err := os.Stat(path)
+	if err != nil {
+		return false
+	}
+	return slices.ContainsFunc(h.event.Agent.Instructions(), func(name string) bool {
+		own, err := os.Stat(filepath.Join(filepath.Dir(path), name))
+		return err == nil && os.SameFile(info, own)
+	})
 }
 
 // news is what came from the team since a session last began here.

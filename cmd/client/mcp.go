@@ -35,7 +35,8 @@ func (a *app) mcpCommand() *cobra.Command {
 		Long: `Mcp serves the tools memory_list, memory_read, memory_write, memory_search and
 memory_history, and each memory as a resource: on standard input and output to the
 agent that starts it, or with --listen over HTTP on this machine, for a token and
-without the private memories. What is written is scanned for secrets and synced.
+without the private memories. What is written is judged by the organization's policy
+as last heard, and synced.
 
 ` + exitHelp,
 		Example: `  gemini mcp add teammem client mcp
@@ -95,7 +96,7 @@ func (a *app) mcpServer(private bool) (*mcp.Server, error) {
 	if opts.Team == "" && opts.Private == "" {
 		return nil, t.needDir()
 	}
-	return mcp.New(a.mcpLogger(), newScanner(), time.Now, opts), nil
+	return mcp.New(a.mcpLogger(), newStandingJudge(t, opts.Team), time.Now, opts), nil
 }
 
 // outputTokens is the bound of an answer, by the variable that agents know.

@@ -157,11 +157,10 @@ func (a *app) guard(m *memories, changes []curate.Change) error {
 			continue
 		}
 		if judge == nil {
-			e, err := examinerOf(m.target, r.path)
-			if err != nil {
+			var err error
+			if judge, err = judgeOf(m.target, r.path, guard.ScanRules); err != nil {
 				return err
 			}
-			judge = e.guard
 		}
 		found, err := judge.Judge(key, c.After)
 		if err != nil {

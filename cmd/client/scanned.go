@@ -189,7 +189,7 @@ func textFindings(judged []guard.Judged, content []byte) []guard.Judged {
 		return judged
 	}
 	return slices.DeleteFunc(slices.Clone(judged), func(j guard.Judged) bool {
-		return j.Class != api.ClassSecret && j.Class != api.ClassSecretGeneric
+		return !j.IsSecret()
 	})
 }
 

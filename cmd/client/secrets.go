@@ -9,7 +9,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/teammem/teammem/api"
-	"github.com/teammem/teammem/client/config"
 	"github.com/teammem/teammem/client/guard"
 	"github.com/teammem/teammem/client/remote"
 	"github.com/teammem/teammem/client/state"
@@ -100,20 +99,6 @@ func (a *app) examiner(ctx context.Context) (*examiner, error) {
 	}
 	e.guard = guard.New(guard.ScanRules, s.store, nil, time.Now)
 	return e, nil
-}
-
-// examinerOf judges texts of a memory directory by what is known of policy and advice,
-// and asks no server.
-func examinerOf(t *target, dir string) (*examiner, error) {
-	stateDir := t.paths.DirState(dir)
-	if stateDir == "" {
-		return nil, &usageError{err: config.ErrNoPlace, hint: "set TEAMMEM_STATE_DIR"}
-	}
-	store, err := state.Open(stateDir)
-	if err != nil {
-		return nil, err
-	}
-	return &examiner{shelf: &shelf{target: t, store: store}, guard: guard.New(guard.ScanRules, store, nil, time.Now)}, nil
 }
 
 func (e *examiner) close() {
