@@ -60,6 +60,7 @@ Exit status: always 0. What is not understood, or fails, is not said.`,
 // the agent goes on as if there were no hook.
 func (a *app) hook(ctx context.Context, agent hook.Agent, name string) {
 	defer func() { _ = recover() }()
+	defer collectLate()()
 	input, err := io.ReadAll(io.LimitReader(a.stdin, hook.MaxInput+1))
 	if err != nil {
 		return

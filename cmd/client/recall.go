@@ -62,6 +62,7 @@ func (a *app) recall(cmd *cobra.Command, q recall.Query) error {
 	if err != nil {
 		return err
 	}
+	defer collectLate()()
 	views, err := t.search(cmd.Context(), q)
 	if err != nil {
 		return err

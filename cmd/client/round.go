@@ -81,8 +81,9 @@ type jsonAction struct {
 	Why  string      `json:"why,omitempty"`
 }
 
-// uncollected is up to how much memory one round leaves its garbage where it lies:
-// it is over before collecting pays, and would spend a fifth of its time on that.
+// uncollected is up to how much memory what is short leaves its garbage where it lies: a
+// round, a hook, a question. It is over before collecting pays, and would spend a fifth
+// of its time on that.
 const uncollected = 256 << 20
 
 // collectLate is in force until the function it gives is called.
