@@ -39,9 +39,10 @@ func (r Refusal) Reason() string {
 		}
 		return fmt.Sprintf("teammem: %s is shared with the team and cannot be scanned for secrets (%v), so it is not written. %s", r.Key, r.Cause, cure)
 	}
-	where := ""
-	if r.Line > 0 {
-		where = fmt.Sprintf(", line %d", r.Line)
+	where := fmt.Sprintf(", line %d", r.Line)
+	if r.Line == 0 {
+		// What the name holds is not said again.
+		where, r.Key = ", in its name", "this file"
 	}
 	if r.Class != api.ClassSecret && r.Class != api.ClassSecretGeneric {
 		return fmt.Sprintf("teammem: %s is shared with the team and would hold what the organization lets nobody share (%s: %s%s), so it is not written. "+

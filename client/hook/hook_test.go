@@ -208,6 +208,15 @@ func TestGuard(t *testing.T) {
 	}
 }
 
+// A secret in the name of a file is refused, and not said again.
+func TestTheGuardReadsNames(t *testing.T) {
+	name := token(3)
+	got := refusal(t, `{"file_path":"/w/team/`+name+`.md","content":"x"}`, "", api.OrgPolicy{})
+	if got == nil || !strings.Contains(got.Reason(), "in its name") || strings.Contains(got.Reason(), name) {
+		t.Errorf("%+v", got)
+	}
+}
+
 // What the organization's policy says goes, in both directions.
 func TestTheGuardAsksThePolicy(t *testing.T) {
 	policy := api.OrgPolicy{Policy: api.Policy{Verdicts: map[api.Class]api.Verdict{

@@ -86,6 +86,9 @@ func (s *Server) allowed(p place, content string) ([]guard.Judged, error) {
 
 // refused tells the model of a finding, and nothing of what was found.
 func refused(f guard.Judged) error {
+	if f.Line == 0 {
+		return &advice{fmt.Sprintf("the key holds what nobody may share (%s), so it is not written", f.Rule), "choose another key"}
+	}
 	if f.IsSecret() {
 		return &advice{
 			fmt.Sprintf("the text holds a secret (%s, line %d), so it is not written", f.Rule, f.Line),

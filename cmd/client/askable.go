@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"time"
 
 	"github.com/teammem/teammem/api"
 	"github.com/teammem/teammem/client/guard"
@@ -23,20 +24,9 @@ func (t *target) askable(key api.Key) error {
 // judgeOfNames judges by what is known of the organization's policy, or where nothing
 // can be kept by the defaults.
 func (t *target) judgeOfNames() guard.Judge {
-	if t.dir != "" {
-		if e, err := examinerOf(t, t.dir); err == nil {
-			return e.guard.Judge
-		}
+	judge, err := judgeOf(t, t.dir, guard.ScanRules)
+	if err != nil {
+		judge = guard.New(guard.ScanRules, guard.Defaults(), nil, time.Now)
 	}
-	return func(key api.Key, content []byte) (judged []guard.Judged, err error) {
-		scanner, err := guard.ScanRules(nil)
-		if err != nil {
-			return nil, err
-		}
-		found, err := scanner.Scan(key, content)
-		for _, f := range found {
-			judged = append(judged, guard.Judged{Finding: f, Verdict: api.DefaultVerdict(f.Class)})
-		}
-		return judged, err
-	}
+	return judge.Judge
 }
