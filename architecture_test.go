@@ -28,7 +28,7 @@ var walls = []wall{
 	{"server/auth", "api server/store", "who is calling must be known before any rule is asked"},
 	{"server/organization", "api server/audit server/auth server/store", "the rules beside the repos: they decide on what the store shows, and auth applies it"},
 	{"server/auth/provider", "", "whether a token is a provider's depends on the provider and the token, and on nothing that is kept"},
-	{"server/signon", "api server/audit server/auth/provider server/store", "who comes in is decided on what a provider vouches for and what the store knows; no HTTP and no SQL"},
+	{"server/signon", "api server/audit server/auth server/auth/provider server/store", "who comes in is decided on what a provider vouches for and what the store knows; no HTTP and no SQL"},
 	{"server/dashboard", "api server/auth server/auth/provider server/signon server/store web", "pages for people: they ask and show, and decide nothing"},
 	{"web", "", "a cellar: it embeds files and nothing more"},
 	{"server/events", "api", "it passes on that something changed; it knows neither who listens nor what is kept"},

@@ -134,7 +134,7 @@ func New(ctx context.Context, log *slog.Logger, cfg Config, now func() time.Time
 	}
 	orgs := organization.New(s.store, now, func() { s.auth.Forget() })
 	s.keeper = organization.NewKeeper(log, orgs, cfg.Checkpoints)
-	cfg.Auth.Refused = s.keeper.Refused
+	cfg.Auth.Refused, s.cfg.SignOn.Refused = s.keeper.Refused, s.keeper.Refused
 	if err := s.openDesk(now, cfg.Auth); err != nil {
 		return nil, err
 	}

@@ -2,21 +2,15 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"slices"
-	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/teammem/teammem/api"
-	"github.com/teammem/teammem/server/auth"
+	"github.com/teammem/teammem/server"
+	"github.com/teammem/teammem/server/organization"
 	"github.com/teammem/teammem/server/store"
 )
-
-// inviteLife is how long an invitation holds.
-const inviteLife = 30 * 24 * time.Hour
 
 func (p *program) inviteCommand() *cobra.Command {
 	var org, user, role string
@@ -51,30 +45,28 @@ Exit status: 0 done, 1 failed, 2 usage.`,
 }
 
 func (p *program) invite(ctx context.Context, orgName, email, user, role string, revoke bool) error {
-	email = strings.ToLower(strings.TrimSpace(email))
-	if name, domain, ok := strings.Cut(email, "@"); !ok || name == "" || domain == "" || auth.CheckName("address", email) != nil {
-		return usagef("%q is no address", email)
-	}
-	if role == string(api.NoRole) {
-		role = ""
-	}
-	if role != "" && !slices.Contains(api.Roles, api.Role(role)) {
-		return usagef("there is no role %q: want viewer, member, maintainer, admin or none", role)
-	}
-	if user != "" && auth.CheckName("member's name", user) != nil {
-		return usagef("%q is no name for a member", user)
-	}
 	return p.withOrganization(ctx, orgName, func(s store.Store, org store.Organization) error {
+		by := organization.Operator(org.ID)
 		if revoke {
-			err := s.Uninvite(ctx, org.ID, email)
-			if errors.Is(err, store.ErrNotFound) {
-				return fmt.Errorf("%s is not invited to %s", email, org.Name)
-			}
-			return err
+			return p.invited(p.rules(s).Uninvite(ctx, by, email), fmt.Sprintf("%s is not invited to %s any more", email, org.Name))
 		}
-		now := p.now()
-		return s.Invite(ctx, store.Invitation{Org: org.ID, Email: email, Name: user, Role: api.Role(role), Created: now, Until: now.Add(inviteLife)})
+		return p.invited(p.rules(s).Invite(ctx, by, email, user, api.Role(role)), fmt.Sprintf("%s may join %s", email, org.Name))
 	})
+}
+
+func (p *program) invited(err error, done string) error {
+	refused, ours := api.AsError(err)
+	switch {
+	case ours && refused.Code == api.NotFound:
+		return server.WithHint(err, "server invite --list shows those there are")
+	case ours:
+		return &usageError{err}
+	case err != nil:
+		return err
+	case !p.json:
+		fmt.Fprintln(p.err, done)
+	}
+	return nil
 }
 
 // inviteResult is an invitation as --json shows it.

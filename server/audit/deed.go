@@ -12,6 +12,9 @@ const (
 	ActionRefused      = "refused"
 	ActionMemberSet    = "member.set"
 	ActionMemberRemove = "member.remove"
+	ActionLink         = "link.create" // that signs somebody in
+	ActionInvite       = "invitation.set"
+	ActionUninvite     = "invitation.remove"
 	ActionGrantSet     = "grant.set"
 	ActionGrantRemove  = "grant.remove"
 	ActionTokenCreate  = "token.create"

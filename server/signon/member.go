@@ -11,6 +11,7 @@ import (
 
 	"github.com/teammem/teammem/api"
 	"github.com/teammem/teammem/server/audit"
+	"github.com/teammem/teammem/server/auth"
 	"github.com/teammem/teammem/server/auth/provider"
 	"github.com/teammem/teammem/server/store"
 )
@@ -152,7 +153,8 @@ func (d *Desk) places(ctx context.Context, c provider.Claims, in []store.Members
 }
 
 // invited is the user of the member that an invitation names, where there is one
-// already: somebody who had a token before. 0: none.
+// already: somebody who had a token before, in that organization and no other. 0:
+// none.
 func (d *Desk) invited(ctx context.Context, places []place) (store.UserID, error) {
 	for _, p := range places {
 		if p.name == "" {
@@ -163,19 +165,40 @@ func (d *Desk) invited(ctx context.Context, places []place) (store.UserID, error
 			return 0, fmt.Errorf("find the member: %w", err)
 		}
 		for _, m := range members {
-			if m.Name == p.name && !m.Service {
-				return m.User, nil
+			if m.Name != p.name || m.Service {
+				continue
+			}
+			alone, err := d.inAlone(ctx, m.User, p.org)
+			if err != nil || alone {
+				return m.User, err
 			}
 		}
 	}
 	return 0, nil
 }
 
-// join makes a user a member, once.
+// inAlone reports whether a user is known in one organization and no other: an
+// invitation of one must not open another.
+func (d *Desk) inAlone(ctx context.Context, user store.UserID, org store.OrgID) (bool, error) {
+	in, err := d.store.Memberships(ctx, user)
+	if err != nil {
+		return false, fmt.Errorf("find the memberships: %w", err)
+	}
+	return !slices.ContainsFunc(in, func(m store.Membership) bool { return m.Org != org }), nil
+}
+
+// join makes a user a member, once. An invitation is used up by it; one that was
+// taken back meanwhile lets nobody in.
 func (d *Desk) join(ctx context.Context, p place, user store.UserID, c provider.Claims, from From) error {
 	_, err := d.store.Administer(ctx, p.org, store.About{}, func(state store.OrgState) (*store.OrgChange, error) {
-		now := d.now()
-		m := store.Member{User: user, Role: p.role, Created: now, Groups: store.NamesOf(c.Groups)}
+		change := &store.OrgChange{}
+		if p.invitation != nil {
+			if now := state.Invitation(p.invitation.Email); now == nil || *now != *p.invitation {
+				return nil, nil
+			}
+			change.Uninvite = []string{p.invitation.Email}
+		}
+		m := store.Member{User: user, Role: p.role, Created: d.now(), Groups: store.NamesOf(c.Groups)}
 		for _, known := range state.Members {
 			if known.User != user {
 				continue
@@ -183,25 +206,32 @@ func (d *Desk) join(ctx context.Context, p place, user store.UserID, c provider.
 			if known.Removed.IsZero() && p.invitation == nil {
 				return nil, nil // another request was first
 			}
-			m = known
-			m.Removed, m.Groups, m.Role = time.Time{}, store.NamesOf(c.Groups), m.Role.Greater(p.role)
+			m = returning(known, p, c)
 		}
 		if m.Name == "" {
 			m.Name = freeName(state, first(p.name, c.Name, c.Subject))
 		}
 		deed := audit.Deed{How: from.How, From: from.Address, Of: m.Name, Why: p.why, After: map[string]any{"role": m.Role, "groups": c.Groups}}
-		return &store.OrgChange{Members: []store.Member{m}, Audit: d.record(audit.ActionMemberSet, m.Name, from, deed)}, nil
+		change.Members, change.Audit = []store.Member{m}, d.record(audit.ActionMemberSet, m.Name, from, deed)
+		return change, nil
 	})
 	if err != nil {
 		return fmt.Errorf("join an organization: %w", err)
 	}
-	if p.invitation != nil {
-		if err := d.store.Uninvite(ctx, p.org, p.invitation.Email); err != nil && !errors.Is(err, store.ErrNotFound) {
-			return err
-		}
-	}
 	d.forget()
 	return nil
+}
+
+// returning is a member as an invitation leaves them. Whoever is in keeps what they
+// have; to whom was taken out it gives what it says, and not what they had before.
+func returning(known store.Member, p place, c provider.Claims) store.Member {
+	if known.Removed.IsZero() {
+		known.Role = known.Role.Greater(p.role)
+	} else {
+		known.Role = p.role
+	}
+	known.Removed, known.Groups = time.Time{}, store.NamesOf(c.Groups)
+	return known
 }
 
 func (d *Desk) record(action, user string, from From, deed audit.Deed) audit.Record {
@@ -286,4 +316,15 @@ func (d *Desk) note(ctx context.Context, user store.UserID, from From, action st
 		}
 	}
 	return nil
+}
+
+// refused tells that somebody known was refused, in each organization that they are
+// in or were.
+func (d *Desk) refused(in []store.Membership, from From, why string) {
+	if d.cfg.Refused == nil {
+		return
+	}
+	for _, m := range in {
+		d.cfg.Refused(auth.Refusal{Org: m.Org, User: m.Name, How: auth.How(from.How), Why: why, What: audit.ActionSignIn, From: from.Address})
+	}
 }

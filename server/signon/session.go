@@ -7,6 +7,7 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/teammem/teammem/api"
@@ -39,6 +40,14 @@ func (d *Desk) Enter(ctx context.Context, claims provider.Claims, old string, fr
 }
 
 func (d *Desk) begin(ctx context.Context, user store.UserID, old string, from From) (string, error) {
+	in, err := d.store.Memberships(ctx, user)
+	if err != nil {
+		return "", fmt.Errorf("find the memberships: %w", err)
+	}
+	if !slices.ContainsFunc(in, func(m store.Membership) bool { return m.Removed.IsZero() }) {
+		d.refused(in, from, api.ErrorCodeOrganization)
+		return "", errTakenOut
+	}
 	if old != "" {
 		if err := d.end(ctx, old); err != nil {
 			return "", err
@@ -49,6 +58,11 @@ func (d *Desk) begin(ctx context.Context, user store.UserID, old string, from Fr
 		return "", err
 	}
 	return secret, d.SignedIn(ctx, user, from)
+}
+
+var errTakenOut = &api.Error{
+	Code: api.Permission, Message: "you are not a member of an organization here any more: an admin can take you back",
+	Details: api.Details{ErrorCode: api.ErrorCodeOrganization},
 }
 
 func (d *Desk) issue(ctx context.Context, kind store.SessionKind, user store.UserID, life time.Duration) (string, error) {
@@ -68,29 +82,49 @@ func (d *Desk) Link(ctx context.Context, user store.UserID) (string, error) {
 	return d.issue(ctx, store.LinkSession, user, d.cfg.Links)
 }
 
+// Linked says whom a link signs in, and does not use it up: whoever looks ahead at
+// an address, as mail and chat programs do, is no person. The error is as Follow's.
+func (d *Desk) Linked(ctx context.Context, link string, from From) (store.UserID, error) {
+	from.How = "link"
+	s, err := d.store.Session(ctx, sha256.Sum256([]byte(link)))
+	switch {
+	case errors.Is(err, store.ErrNotFound), err == nil && s.Kind != store.LinkSession:
+		return 0, errLinkOver
+	case err != nil:
+		return 0, fmt.Errorf("read a link: %w", err)
+	case !s.Ended.IsZero() || !d.now().Before(s.Until):
+		in, err := d.store.Memberships(ctx, s.User)
+		if err != nil {
+			return 0, fmt.Errorf("find the memberships: %w", err)
+		}
+		d.refused(in, from, api.ErrorCodeTokenInvalid)
+		return 0, errLinkOver
+	}
+	return s.User, nil
+}
+
+var errLinkOver = &api.Error{
+	Code: api.Authentication, Message: "this link was used before, or is too old: server login-link makes a new one",
+	Details: api.Details{ErrorCode: api.ErrorCodeTokenInvalid},
+}
+
 // Follow signs a browser in by a link. A link that was followed, or is too old, is
 // an [api.Authentication].
 func (d *Desk) Follow(ctx context.Context, link, old string, from From) (secret string, err error) {
-	from.How = "link"
-	hash, now := sha256.Sum256([]byte(link)), d.now()
-	s, err := d.store.Session(ctx, hash)
-	if err == nil && (s.Kind != store.LinkSession || !now.Before(s.Until)) {
-		err = store.ErrNotFound
+	user, err := d.Linked(ctx, link, from)
+	if err != nil {
+		return "", err
 	}
-	if err == nil {
-		// Of two who follow it at once one succeeds.
-		s, err = d.store.EndSession(ctx, hash, now)
-	}
+	// Of two who follow it at once one succeeds.
+	_, err = d.store.EndSession(ctx, sha256.Sum256([]byte(link)), d.now())
 	if errors.Is(err, store.ErrNotFound) {
-		return "", &api.Error{
-			Code: api.Authentication, Message: "this link was used before, or is too old: server login-link makes a new one",
-			Details: api.Details{ErrorCode: api.ErrorCodeTokenInvalid},
-		}
+		return "", errLinkOver
 	}
 	if err != nil {
 		return "", fmt.Errorf("follow a link: %w", err)
 	}
-	return d.begin(ctx, s.User, old, from)
+	from.How = "link"
+	return d.begin(ctx, user, old, from)
 }
 
 // Session finds whose browser shows a secret. Otherwise the error is

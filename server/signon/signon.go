@@ -30,6 +30,7 @@ import (
 
 	"github.com/teammem/teammem/api"
 	"github.com/teammem/teammem/server/audit"
+	"github.com/teammem/teammem/server/auth"
 	"github.com/teammem/teammem/server/auth/provider"
 	"github.com/teammem/teammem/server/store"
 )
@@ -49,7 +50,6 @@ type Store interface {
 	EndSession(ctx context.Context, hash [32]byte, at time.Time) (store.Session, error)
 	EndSessions(ctx context.Context, user store.UserID, kind store.SessionKind, at time.Time) (int, error)
 	Invitations(ctx context.Context, org store.OrgID, email string) ([]store.Invitation, error)
-	Uninvite(ctx context.Context, org store.OrgID, email string) error
 	Organization(ctx context.Context, name string) (store.Organization, error)
 	Members(ctx context.Context, org store.OrgID) ([]store.Member, error)
 	Memberships(ctx context.Context, user store.UserID) ([]store.Membership, error)
@@ -62,6 +62,8 @@ type Config struct {
 	Idle  time.Duration // an unused browser session ends after it
 	Life  time.Duration // any browser session ends after it
 	Links time.Duration // a sign-in link holds so long
+	// Refused hears when somebody known is refused; nil for nobody. It must not wait.
+	Refused func(auth.Refusal)
 }
 
 // DefaultConfig is a working day without use, and a week at most.
@@ -105,7 +107,8 @@ func New(log *slog.Logger, s Store, providers *provider.Set, now func() time.Tim
 func (d *Desk) Providers() *provider.Set { return d.providers }
 
 // Bearer finds whom a provider's token speaks for. It implements auth.Foreign: the
-// error is the contract's, or that of the store.
+// error is the contract's, or that of the store. Of a token that was signed out it
+// says whose it was.
 func (d *Desk) Bearer(ctx context.Context, token string) (store.UserID, error) {
 	claims, err := d.providers.Bearer(ctx, token)
 	if err != nil {
@@ -115,7 +118,7 @@ func (d *Desk) Bearer(ctx context.Context, token string) (store.UserID, error) {
 	ended, err := d.session(ctx, hash)
 	switch {
 	case err == nil && !ended.Ended.IsZero():
-		return 0, errSignedOut
+		return ended.User, errSignedOut
 	case err != nil && !errors.Is(err, store.ErrNotFound):
 		return 0, fmt.Errorf("find out whether a token was signed out: %w", err)
 	}

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/teammem/teammem/api"
+	"github.com/teammem/teammem/server/audit"
+	"github.com/teammem/teammem/server/auth"
 	"github.com/teammem/teammem/server/auth/provider"
 	"github.com/teammem/teammem/server/store"
 	"github.com/teammem/teammem/server/store/memory"
@@ -21,6 +23,8 @@ type fixture struct {
 	org   store.Organization
 	clock time.Time
 	a, b  *Desk
+	// refused is what the desks told of refusals.
+	refused []auth.Refusal
 }
 
 func newFixture(t testing.TB, rules ...string) *fixture {
@@ -31,6 +35,7 @@ func newFixture(t testing.TB, rules ...string) *fixture {
 		t.Fatal(err)
 	}
 	cfg := DefaultConfig()
+	cfg.Refused = func(r auth.Refusal) { f.refused = append(f.refused, r) }
 	for _, text := range rules {
 		rule, err := ParseRule(text)
 		if err != nil {
@@ -64,6 +69,18 @@ func (f *fixture) member(user store.UserID) store.Member {
 		f.t.Fatalf("memberships: %+v, %v", in, err)
 	}
 	return in[0].Member
+}
+
+// invite invites dana@acme.example.
+func (f *fixture) invite(org store.Organization, name string, role api.Role) {
+	f.t.Helper()
+	i := store.Invitation{Org: org.ID, Email: "dana@acme.example", Name: name, Role: role, Created: f.clock, Until: f.clock.Add(time.Hour)}
+	_, err := f.store.Administer(context.Background(), org.ID, store.About{}, func(store.OrgState) (*store.OrgChange, error) {
+		return &store.OrgChange{Invite: []store.Invitation{i}, Audit: audit.Record{At: f.clock, Action: audit.ActionInvite, Subject: []byte("{}")}}, nil
+	})
+	if err != nil {
+		f.t.Fatal(err)
+	}
 }
 
 func TestNobodyComesInByAccident(t *testing.T) {
@@ -104,9 +121,7 @@ func TestSameNameIsNoIdentity(t *testing.T) {
 	if m := f.member(user); err != nil || user == token.User || m.Name != "dana-2" || m.Role != api.Member || m.Groups != "eng" {
 		t.Errorf("%+v, %v", m, err)
 	}
-	if err := f.store.Invite(ctx, store.Invitation{Org: f.org.ID, Email: "dana@acme.example", Name: "dana", Created: f.clock, Until: f.clock.Add(time.Hour)}); err != nil {
-		t.Fatal(err)
-	}
+	f.invite(f.org, "dana", api.Viewer)
 	if secret, err = f.a.Enter(ctx, f.claims("sub-2"), "", From{}); err != nil {
 		t.Fatal(err)
 	}
@@ -196,6 +211,11 @@ func TestLinksWorkOnce(t *testing.T) {
 	if _, err := f.a.Session(ctx, link); !errors.Is(err, ErrNoSession) {
 		t.Errorf("a link is a session: %v", err)
 	}
+	for range 3 {
+		if whose, err := f.a.Linked(ctx, link, From{}); err != nil || whose != user {
+			t.Errorf("whoever looks ahead uses it up: user %d, %v", whose, err)
+		}
+	}
 	secret, err := f.b.Follow(ctx, link, "", From{})
 	if err != nil {
 		t.Fatal(err)
@@ -214,6 +234,9 @@ func TestLinksWorkOnce(t *testing.T) {
 	if _, err := f.a.Follow(ctx, late, "", From{}); api.CodeOf(err) != api.Authentication {
 		t.Errorf("too late: %v", err)
 	}
+	if want := (auth.Refusal{Org: f.org.ID, User: "dana", How: "link", Why: api.ErrorCodeTokenInvalid, What: "signin"}); len(f.refused) != 2 || f.refused[0] != want {
+		t.Errorf("of the two refusals is told %+v, want %+v", f.refused, want)
+	}
 	// Each sign-in left a record.
 	records, err := f.store.OrgAudit(ctx, f.org.ID, 0, 100)
 	var actions []string
@@ -222,5 +245,85 @@ func TestLinksWorkOnce(t *testing.T) {
 	}
 	if got := strings.Join(actions, " "); err != nil || got != "member.set signin" {
 		t.Errorf("the audit holds %q, %v", got, err)
+	}
+}
+
+// remove takes a member out.
+func (f *fixture) remove(name string) {
+	f.t.Helper()
+	_, err := f.store.Administer(context.Background(), f.org.ID, store.About{}, func(s store.OrgState) (*store.OrgChange, error) {
+		m := *s.Member(name)
+		m.Removed = f.clock
+		return &store.OrgChange{Members: []store.Member{m}, Audit: audit.Record{At: f.clock, Action: audit.ActionMemberRemove, Subject: []byte("{}")}}, nil
+	})
+	if err != nil {
+		f.t.Fatal(err)
+	}
+}
+
+// TestWhoWasTakenOutStaysOut: neither a provider nor a link begins a session, the
+// organization is told, and an invitation gives what it says and no more.
+func TestWhoWasTakenOutStaysOut(t *testing.T) {
+	f := newFixture(t, "domain:acme.example=acme:admin")
+	ctx := context.Background()
+	user, err := f.a.admit(ctx, f.claims("sub-1"), From{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	link, err := f.a.Link(ctx, user)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.remove("dana")
+	for how, enter := range map[string]func() (string, error){
+		"provider": func() (string, error) { return f.a.Enter(ctx, f.claims("sub-1"), "", From{Address: "192.0.2.7"}) },
+		"link":     func() (string, error) { return f.a.Follow(ctx, link, "", From{Address: "192.0.2.7"}) },
+	} {
+		f.refused = nil
+		if secret, err := enter(); api.CodeOf(err) != api.Permission || secret != "" {
+			t.Errorf("by %s: %q, %v", how, secret, err)
+		}
+		want := auth.Refusal{Org: f.org.ID, User: "dana", How: auth.How(how), Why: api.ErrorCodeOrganization, What: "signin", From: "192.0.2.7"}
+		if len(f.refused) != 1 || f.refused[0] != want {
+			t.Errorf("by %s: %+v, want %+v", how, f.refused, want)
+		}
+	}
+	f.clock = f.clock.Add(time.Minute)
+	f.invite(f.org, "", api.Viewer)
+	if _, err := f.a.Enter(ctx, f.claims("sub-1"), "", From{}); err != nil {
+		t.Fatal(err)
+	}
+	if m := f.member(user); m.Role != api.Viewer || !m.Removed.IsZero() {
+		t.Errorf("taken back by an invitation for a viewer: %+v", m)
+	}
+}
+
+// TestAnInvitationOpensOneOrganization: it may name a member, who is known in another
+// organization too. Whoever follows it does not become them there.
+func TestAnInvitationOpensOneOrganization(t *testing.T) {
+	f := newFixture(t, "domain:acme.example=acme:member")
+	ctx := context.Background()
+	user, err := f.a.admit(ctx, f.claims("sub-dana"), From{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	other, err := f.store.CreateOrganization(ctx, store.Organization{UID: "org_2", Name: "evil", Created: f.clock})
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.invite(other, "dana", api.Admin)
+	if _, err := f.a.admit(ctx, f.claims("sub-dana"), From{}); err != nil {
+		t.Fatal(err)
+	}
+	f.invite(other, "dana", api.Member)
+	stranger := f.claims("sub-mallory")
+	stranger.Groups = nil
+	f.a.cfg.Join = nil
+	got, err := f.a.admit(ctx, stranger, From{})
+	if err != nil || got == user {
+		t.Fatalf("the stranger is user %d, %v; dana is user %d", got, err, user)
+	}
+	if m := f.member(got); m.Org != other.ID || m.Name != "dana-2" || m.Role != api.Member {
+		t.Errorf("%+v", m)
 	}
 }

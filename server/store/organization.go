@@ -101,8 +101,9 @@ type RepoInfo struct {
 // lock.
 type OrgState struct {
 	Access
-	Members []Member // by name, removed ones included
-	Tokens  []Token  // those that About names
+	Members []Member     // by name, removed ones included
+	Invited []Invitation // by address
+	Tokens  []Token      // those that About names
 	Repos   []RepoInfo
 	Audit   AuditPlace // the head of its chain
 }
@@ -112,6 +113,16 @@ func (s *OrgState) Member(name string) *Member {
 	for i := range s.Members {
 		if s.Members[i].Name == name {
 			return &s.Members[i]
+		}
+	}
+	return nil
+}
+
+// Invitation finds the one to an address; nil where there is none.
+func (s *OrgState) Invitation(email string) *Invitation {
+	for i := range s.Invited {
+		if s.Invited[i].Email == email {
+			return &s.Invited[i]
 		}
 	}
 	return nil
@@ -131,6 +142,8 @@ type OrgChange struct {
 	Grants       *[]Grant       // all of them
 	NewTokens    []Token        // of members that exist, or are in Members
 	Revoke       []string       // public ids of tokens
+	Invite       []Invitation   // by address: new, or as they shall be
+	Uninvite     []string       // addresses
 	Rename       *Rename        // of a repo
 	Forget       []api.RepoSlug // old names
 	Checkpoint   []RepoInfo     // heads that Audit holds

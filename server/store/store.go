@@ -128,10 +128,6 @@ type Store interface {
 	// Invitations lists those of an organization (0: of all) to an address (empty:
 	// to all).
 	Invitations(ctx context.Context, org OrgID, email string) ([]Invitation, error)
-	// Invite adds an invitation, or changes the one to this address.
-	Invite(ctx context.Context, i Invitation) error
-	// Uninvite takes one back. [ErrNotFound].
-	Uninvite(ctx context.Context, org OrgID, email string) error
 
 	// Head reads a repo's head in one indexed read. A repo without memory has
 	// the zero Head and no error.

@@ -118,7 +118,7 @@ func (s *state) orgState(org store.OrgID, about store.About) (shown store.OrgSta
 	if shown.Access, err = s.access(org); err != nil {
 		return shown, err
 	}
-	shown.Members = s.membersOf(org)
+	shown.Members, shown.Invited = s.membersOf(org), s.invited(org, "")
 	for _, uid := range about.Tokens {
 		for _, t := range s.tokens.all() {
 			if t.Org == org && t.UID == uid {
@@ -171,6 +171,7 @@ func (s *state) administer(org store.OrgID, change *store.OrgChange) (audit.Reco
 			s.tokens = s.tokens.with(hash, t)
 		}
 	}
+	s.invite(org, change)
 	r, _ := s.rights.get(org)
 	if change.Grants != nil {
 		r.grants = slices.Clone(*change.Grants)

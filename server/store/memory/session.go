@@ -167,32 +167,24 @@ func (s *Store) Invitations(ctx context.Context, org store.OrgID, email string) 
 	if err != nil {
 		return nil, err
 	}
-	var all []store.Invitation
-	for _, i := range now.signOn.invitations.all() {
+	return now.invited(org, email), nil
+}
+
+func (s *state) invited(org store.OrgID, email string) (all []store.Invitation) {
+	for _, i := range s.signOn.invitations.all() {
 		if i.Org != 0 && (org == 0 || i.Org == org) && (email == "" || i.Email == email) {
 			all = append(all, i)
 		}
 	}
-	return all, nil
+	return all
 }
 
-// Invite adds an invitation, or changes it.
-func (s *Store) Invite(ctx context.Context, i store.Invitation) error {
-	return s.write(ctx, func(next *state) error {
-		i.Created, i.Until = kept(i.Created), kept(i.Until)
-		next.signOn.invitations = next.signOn.invitations.with(invitationRef{i.Org, i.Email}, i)
-		return nil
-	})
-}
-
-// Uninvite takes an invitation back. [store.ErrNotFound].
-func (s *Store) Uninvite(ctx context.Context, org store.OrgID, email string) error {
-	return s.write(ctx, func(next *state) error {
-		ref := invitationRef{org, email}
-		if i, ok := next.signOn.invitations.get(ref); !ok || i.Org == 0 {
-			return fmt.Errorf("invitation: %w", store.ErrNotFound)
-		}
-		next.signOn.invitations = next.signOn.invitations.with(ref, store.Invitation{})
-		return nil
-	})
+func (s *state) invite(org store.OrgID, change *store.OrgChange) {
+	for _, i := range change.Invite {
+		i.Org, i.Created, i.Until = org, kept(i.Created), kept(i.Until)
+		s.signOn.invitations = s.signOn.invitations.with(invitationRef{org, i.Email}, i)
+	}
+	for _, email := range change.Uninvite {
+		s.signOn.invitations = s.signOn.invitations.with(invitationRef{org, email}, store.Invitation{})
+	}
 }

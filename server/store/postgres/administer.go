@@ -141,6 +141,9 @@ func orgState(ctx context.Context, tx pgx.Tx, org store.OrgID, about store.About
 	if state.Members, err = membersOf(ctx, tx, org); err != nil {
 		return state, err
 	}
+	if state.Invited, err = list(ctx, tx, scanInvitation, selectInvitations, int64(org), ""); err != nil {
+		return state, err
+	}
 	for _, uid := range about.Tokens {
 		found, err := list(ctx, tx, scanToken, selectTokenByUID, int64(org), uid)
 		if err != nil {
@@ -208,6 +211,9 @@ func (w administration) write(change *store.OrgChange, state *store.OrgState) er
 			return err
 		}
 	}
+	if err := w.writeInvitations(change); err != nil {
+		return err
+	}
 	if err := w.writeGrants(change.Grants); err != nil {
 		return err
 	}
@@ -218,6 +224,20 @@ func (w administration) write(change *store.OrgChange, state *store.OrgState) er
 		return err
 	}
 	return w.writeMarks(change)
+}
+
+func (w administration) writeInvitations(change *store.OrgChange) error {
+	for _, i := range change.Invite {
+		if err := w.exec(upsertInvitation, int64(w.org), i.Email, i.Name, string(i.Role), millis(i.Created), millis(i.Until)); err != nil {
+			return err
+		}
+	}
+	for _, email := range change.Uninvite {
+		if err := w.exec(deleteInvitation, int64(w.org), email); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (w administration) writeGrants(grants *[]store.Grant) error {

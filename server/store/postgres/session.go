@@ -138,32 +138,15 @@ func (db *DB) Invitations(ctx context.Context, org store.OrgID, email string) (a
 		if err != nil {
 			return err
 		}
-		all, err = pgx.CollectRows(rows, func(row pgx.CollectableRow) (i store.Invitation, err error) {
-			var role string
-			err = row.Scan((*int64)(&i.Org), &i.Email, &i.Name, &role, &i.Created, &i.Until)
-			i.Role, i.Created, i.Until = api.Role(role), i.Created.UTC(), i.Until.UTC()
-			return i, err
-		})
+		all, err = pgx.CollectRows(rows, scanInvitation)
 		return err
 	})
 	return all, err
 }
 
-// Invite adds an invitation, or changes it.
-func (db *DB) Invite(ctx context.Context, i store.Invitation) error {
-	return db.read(ctx, "inviting", func(conn *pgxpool.Conn) error {
-		_, err := conn.Exec(ctx, upsertInvitation, int64(i.Org), i.Email, i.Name, string(i.Role), millis(i.Created), millis(i.Until))
-		return err
-	})
-}
-
-// Uninvite takes an invitation back. [store.ErrNotFound].
-func (db *DB) Uninvite(ctx context.Context, org store.OrgID, email string) error {
-	return db.read(ctx, "taking an invitation back", func(conn *pgxpool.Conn) error {
-		tag, err := conn.Exec(ctx, deleteInvitation, int64(org), email)
-		if err == nil && tag.RowsAffected() == 0 {
-			return store.ErrNotFound
-		}
-		return err
-	})
+func scanInvitation(row pgx.CollectableRow) (i store.Invitation, err error) {
+	var role string
+	err = row.Scan((*int64)(&i.Org), &i.Email, &i.Name, &role, &i.Created, &i.Until)
+	i.Role, i.Created, i.Until = api.Role(role), i.Created.UTC(), i.Until.UTC()
+	return i, err
 }

@@ -128,6 +128,9 @@ func orgState(ctx context.Context, tx *sql.Tx, org store.OrgID, about store.Abou
 	if state.Members, err = membersOf(ctx, tx, org); err != nil {
 		return state, err
 	}
+	if state.Invited, err = invitations(ctx, tx, org, ""); err != nil {
+		return state, err
+	}
 	for _, uid := range about.Tokens {
 		rows, err := tx.QueryContext(ctx, selectTokenByUID, org, uid)
 		if err != nil {
@@ -208,6 +211,9 @@ func (w administration) write(change *store.OrgChange, state *store.OrgState) er
 			return err
 		}
 	}
+	if err := w.writeInvitations(change); err != nil {
+		return err
+	}
 	if err := w.writeGrants(change.Grants); err != nil {
 		return err
 	}
@@ -218,6 +224,20 @@ func (w administration) write(change *store.OrgChange, state *store.OrgState) er
 		return err
 	}
 	return w.writeMarks(change)
+}
+
+func (w administration) writeInvitations(change *store.OrgChange) error {
+	for _, i := range change.Invite {
+		if err := w.exec(upsertInvitation, w.org, i.Email, i.Name, string(i.Role), i.Created.UnixMilli(), i.Until.UnixMilli()); err != nil {
+			return err
+		}
+	}
+	for _, email := range change.Uninvite {
+		if err := w.exec(deleteInvitation, w.org, email); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (w administration) writeGrants(grants *[]store.Grant) error {

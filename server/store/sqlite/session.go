@@ -130,37 +130,19 @@ func (db *DB) EndSessions(ctx context.Context, user store.UserID, kind store.Ses
 // Invitations lists those of an organization, an address, or both.
 func (db *DB) Invitations(ctx context.Context, org store.OrgID, email string) (all []store.Invitation, err error) {
 	err = db.reads(ctx, "listing invitations", func(tx *sql.Tx) error {
-		rows, err := tx.QueryContext(ctx, selectInvitations, org, email)
-		if err != nil {
-			return err
-		}
-		all, err = collect(rows, func(row scanner) (i store.Invitation, err error) {
-			err = row.Scan(&i.Org, &i.Email, &i.Name, &i.Role, (*moment)(&i.Created), (*moment)(&i.Until))
-			return i, err
-		})
+		all, err = invitations(ctx, tx, org, email)
 		return err
 	})
 	return all, err
 }
 
-// Invite adds an invitation, or changes it.
-func (db *DB) Invite(ctx context.Context, i store.Invitation) error {
-	return db.change(ctx, "inviting", func(ctx context.Context, tx *sql.Tx) error {
-		_, err := tx.ExecContext(ctx, upsertInvitation, i.Org, i.Email, i.Name, string(i.Role), i.Created.UnixMilli(), i.Until.UnixMilli())
-		return err
-	})
-}
-
-// Uninvite takes an invitation back. [store.ErrNotFound].
-func (db *DB) Uninvite(ctx context.Context, org store.OrgID, email string) error {
-	return db.change(ctx, "taking an invitation back", func(ctx context.Context, tx *sql.Tx) error {
-		result, err := tx.ExecContext(ctx, deleteInvitation, org, email)
-		if err != nil {
-			return err
-		}
-		if n, err := result.RowsAffected(); err != nil || n == 0 {
-			return errors.Join(err, store.ErrNotFound)
-		}
-		return nil
+func invitations(ctx context.Context, tx *sql.Tx, org store.OrgID, email string) ([]store.Invitation, error) {
+	rows, err := tx.QueryContext(ctx, selectInvitations, org, email)
+	if err != nil {
+		return nil, err
+	}
+	return collect(rows, func(row scanner) (i store.Invitation, err error) {
+		err = row.Scan(&i.Org, &i.Email, &i.Name, &i.Role, (*moment)(&i.Created), (*moment)(&i.Until))
+		return i, err
 	})
 }

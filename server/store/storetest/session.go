@@ -165,15 +165,20 @@ func testInvitations(t *testing.T, w *world) {
 	i := store.Invitation{Org: w.org.ID, Email: email, Name: "lee", Role: api.Viewer, Created: at(0), Until: at(60)}
 	j := i
 	j.Org, j.Role = other.org.ID, ""
-	for _, one := range []store.Invitation{i, j} {
-		if err := w.store.Invite(ctx, one); err != nil {
-			t.Fatal(err)
-		}
+	invite := func(w *world, i store.Invitation, before *store.Invitation) {
+		t.Helper()
+		w.administer(t, store.About{}, func(s store.OrgState) *store.OrgChange {
+			if got := s.Invitation(email); (got == nil) != (before == nil) || got != nil && *got != *before {
+				t.Errorf("the invitation before is %+v, want %+v", got, before)
+			}
+			return &store.OrgChange{Invite: []store.Invitation{i}}
+		})
 	}
+	first := i
+	invite(w, i, nil)
+	invite(other, j, nil)
 	i.Role = api.Member
-	if err := w.store.Invite(ctx, i); err != nil {
-		t.Fatal(err)
-	}
+	invite(w, i, &first)
 	for _, c := range []struct {
 		org   store.OrgID
 		email string
@@ -190,10 +195,10 @@ func testInvitations(t *testing.T, w *world) {
 			}
 		}
 	}
-	if err := w.store.Uninvite(ctx, w.org.ID, email); err != nil {
-		t.Fatal(err)
-	}
-	if err := w.store.Uninvite(ctx, w.org.ID, email); !errors.Is(err, store.ErrNotFound) {
-		t.Errorf("taken back twice: %v", err)
+	w.administer(t, store.About{}, func(store.OrgState) *store.OrgChange {
+		return &store.OrgChange{Uninvite: []string{email}}
+	})
+	if left, err := w.store.Invitations(ctx, 0, email); err != nil || len(left) != 1 || left[0] != j {
+		t.Errorf("taken back in one organization: %+v, %v", left, err)
 	}
 }
