@@ -64,7 +64,7 @@ type Config struct {
 
 // Foreign finds whom a token speaks for that is none of ours. The error is an
 // *[api.Error] for a refusal, and for an issuer that cannot be asked, which is no
-// refusal; or that of the store.
+// refusal; or that of the store. With a refusal the user may be known all the same.
 type Foreign interface {
 	Bearer(ctx context.Context, token string) (store.UserID, error)
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/teammem/teammem/api"
+	"github.com/teammem/teammem/server/store"
 )
 
 // isForeign tells a provider's token from ours: three parts, the first of which is
@@ -34,15 +35,39 @@ func (a *Auth) foreign(ctx context.Context, secret string, hash [32]byte, given 
 		if e, ok := api.AsError(err); ok && e.Code == api.Authentication {
 			a.others.drop(hash)
 			a.door.Failed(given.From, credential)
+			a.refusedForeign(ctx, user, given, e, func(m store.Membership) bool { return m.Removed.IsZero() })
 		}
 		return Caller{}, err
 	}
 	caller, err := a.CallerOf(ctx, user, ByProvider, given.Organization)
 	if err != nil {
+		if e, ok := api.AsError(err); ok && e.Code == api.Permission {
+			a.refusedForeign(ctx, user, given, e, func(m store.Membership) bool {
+				return !m.Removed.IsZero() && (given.Organization == "" || given.Organization == m.OrgName || given.Organization == m.OrgUID)
+			})
+		}
 		return Caller{}, err
 	}
 	a.others.put(ref, caller, now, known)
 	return caller, nil
+}
+
+// refusedForeign tells the organizations concerned that somebody whom they know was
+// refused: those that somebody is in whose token was signed out, and the one that
+// took them out. It is told on the way, so what the store does not answer is left.
+func (a *Auth) refusedForeign(ctx context.Context, user store.UserID, given Credentials, why *api.Error, concerned func(store.Membership) bool) {
+	if a.cfg.Refused == nil || user == 0 {
+		return
+	}
+	all, err := a.tokens.Memberships(ctx, user)
+	if err != nil {
+		return
+	}
+	for _, m := range all {
+		if concerned(m) {
+			a.Refused(Refusal{Org: m.Org, User: m.Name, How: ByProvider, Why: why.Details.ErrorCode, From: addressOf(given.From)})
+		}
+	}
 }
 
 // foundOthers remembers for [FoundFor] whom providers' tokens speak for, in the

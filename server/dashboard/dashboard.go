@@ -42,6 +42,7 @@ type Desk interface {
 	Providers() *provider.Set
 	Session(ctx context.Context, secret string) (store.UserID, error)
 	Enter(ctx context.Context, claims provider.Claims, old string, from signon.From) (string, error)
+	Linked(ctx context.Context, link string, from signon.From) (store.UserID, error)
 	Follow(ctx context.Context, link, old string, from signon.From) (string, error)
 	Leave(ctx context.Context, secret string, everywhere bool, from signon.From) error
 }
@@ -121,7 +122,8 @@ func (h *Handler) routes() []struct {
 		{"GET /{$}", h.home},
 		{"GET /sign-in", h.signIn},
 		{"GET /sign-in/callback", h.callback},
-		{"GET /sign-in/link", h.followLink},
+		{"GET /sign-in/link", h.showLink},
+		{"POST /sign-in/link", h.followLink},
 		{"POST /sign-out", func(w http.ResponseWriter, r *http.Request) error { return h.signOut(w, r, false) }},
 		{"POST /sign-out/everywhere", func(w http.ResponseWriter, r *http.Request) error { return h.signOut(w, r, true) }},
 	}
@@ -130,6 +132,10 @@ func (h *Handler) routes() []struct {
 // ServeHTTP answers one request. What cannot be a page does not go through the mux:
 // it would redirect addresses that it finds untidy, and the API answers all in JSON.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if h.secure {
+		// Of the API's answers too: whichever a browser sees first.
+		w.Header().Set("Strict-Transport-Security", "max-age=31536000")
+	}
 	p := r.URL.Path
 	if p == "/" || strings.HasPrefix(p, "/sign-") || strings.HasPrefix(p, "/static/") {
 		h.mux.ServeHTTP(w, r)
@@ -171,9 +177,6 @@ func (h *Handler) setHeaders(header http.Header) {
 	header.Set("Referrer-Policy", "no-referrer")
 	header.Set("X-Frame-Options", "DENY")
 	header.Set("Cross-Origin-Opener-Policy", "same-origin")
-	if h.secure {
-		header.Set("Strict-Transport-Security", "max-age=31536000")
-	}
 }
 
 // fault is an error as a page shows it.
@@ -230,6 +233,7 @@ type view struct {
 	Organizations []organization
 	Providers     []link
 	Message, Hint string
+	Secret        string // of a link, for the form that uses it up
 }
 
 type link struct {
@@ -257,7 +261,7 @@ func (h *Handler) readPages(assets map[string]string) error {
 		}
 		return "", fmt.Errorf("there is no file %s", name)
 	}}
-	for _, name := range []string{"home", "signin", "fault"} {
+	for _, name := range []string{"home", "signin", "link", "fault"} {
 		t, err := template.New("").Funcs(funcs).ParseFS(web.Files, "templates/frame.html", "templates/"+name+".html")
 		if err != nil {
 			return fmt.Errorf("read the page %s: %w", name, err)

@@ -5,12 +5,14 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"errors"
+	"net"
 	"net/http"
 	"net/netip"
 	"net/url"
 	"strings"
 	"time"
 
+	"github.com/teammem/teammem/api"
 	"github.com/teammem/teammem/server/auth"
 	"github.com/teammem/teammem/server/auth/provider"
 	"github.com/teammem/teammem/server/signon"
@@ -59,6 +61,9 @@ func (h *Handler) ways(w http.ResponseWriter, r *http.Request) error {
 // signIn sends the browser to a provider. What belongs to this sign-in goes along
 // in a cookie, so that whichever server the browser comes back to can go on.
 func (h *Handler) signIn(w http.ResponseWriter, r *http.Request) error {
+	if err := h.private(r); err != nil {
+		return err
+	}
 	all := h.desk.Providers().All()
 	issuer := r.URL.Query().Get("issuer")
 	if issuer == "" && len(all) == 1 {
@@ -98,6 +103,9 @@ func localPath(path string) string {
 
 // callback is where a provider sends the browser back to.
 func (h *Handler) callback(w http.ResponseWriter, r *http.Request) error {
+	if err := h.private(r); err != nil {
+		return err
+	}
 	var flow provider.Flow
 	text, err := base64.RawURLEncoding.DecodeString(h.cookie(r, flowCookie))
 	h.setCookie(w, flowCookie, "", -1)
@@ -137,24 +145,75 @@ func (h *Handler) callback(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// followLink signs in by a link that was given out. A browser that only looks ahead
-// does not use it up.
-func (h *Handler) followLink(w http.ResponseWriter, r *http.Request) error {
-	if r.Method == http.MethodHead || strings.HasPrefix(r.Header.Get("Sec-Purpose"), "prefetch") || r.Header.Get("Purpose") == "prefetch" {
-		return &fault{status: http.StatusServiceUnavailable, message: "This link is for a person.", hint: "Open it in a browser."}
+// showLink says whom a link signs in, and asks: whatever follows links by itself, as
+// mail and chat programs do, leaves it whole.
+func (h *Handler) showLink(w http.ResponseWriter, r *http.Request) error {
+	if err := h.private(r); err != nil {
+		return err
 	}
 	from := h.cfg.From(r)
 	if err := h.callers.Door().Check(from, ""); err != nil {
 		return err
 	}
-	secret, err := h.desk.Follow(r.Context(), r.URL.Query().Get("t"), h.cookie(r, sessionCookie), h.from(r))
+	secret := r.URL.Query().Get("t")
+	user, err := h.desk.Linked(r.Context(), secret, h.from(r))
 	if err != nil {
-		h.callers.Door().Failed(from, "")
+		return h.noLink(from, err)
+	}
+	in, err := h.callers.MembershipsOf(r.Context(), user)
+	if err != nil {
 		return err
+	}
+	v := view{Title: "Sign in", Secret: secret}
+	for _, m := range in {
+		v.User = m.Name
+		v.Organizations = append(v.Organizations, organization{Name: m.OrgName, Called: m.Name})
+	}
+	h.render(w, r, http.StatusOK, "link", v)
+	return nil
+}
+
+// followLink signs in by a link that was given out.
+func (h *Handler) followLink(w http.ResponseWriter, r *http.Request) error {
+	if err := h.private(r); err != nil {
+		return err
+	}
+	from := h.cfg.From(r)
+	if err := h.callers.Door().Check(from, ""); err != nil {
+		return err
+	}
+	secret, err := h.desk.Follow(r.Context(), r.PostFormValue("t"), h.cookie(r, sessionCookie), h.from(r))
+	if err != nil {
+		return h.noLink(from, err)
 	}
 	h.setCookie(w, sessionCookie, secret, h.cfg.Life)
 	http.Redirect(w, r, "/", http.StatusSeeOther)
 	return nil
+}
+
+// noLink counts what may be a guess; a store that is busy is none.
+func (h *Handler) noLink(from []netip.Addr, err error) error {
+	if e, ok := api.AsError(err); ok && e.Code == api.Authentication {
+		h.callers.Door().Failed(from, "")
+	}
+	return err
+}
+
+// private refuses to hand out a session where others on the way can read it: on
+// plain http a browser is let in on this machine only.
+func (h *Handler) private(r *http.Request) error {
+	host := r.Host
+	if name, _, err := net.SplitHostPort(host); err == nil {
+		host = name
+	}
+	ip, err := netip.ParseAddr(strings.Trim(host, "[]"))
+	if h.secure || err == nil && ip.IsLoopback() || host == "localhost" || strings.HasSuffix(host, ".localhost") {
+		return nil
+	}
+	return &fault{
+		status: http.StatusForbidden, message: "Signing in needs https: on plain http others could read the session.",
+		hint: "An administrator names the address that people use, server --public-url https://…, and serves it with TLS.",
+	}
 }
 
 func (h *Handler) signOut(w http.ResponseWriter, r *http.Request, everywhere bool) error {
@@ -174,7 +233,7 @@ func first(all []netip.Addr) string {
 	if len(all) == 0 {
 		return ""
 	}
-	return all[0].String()
+	return all[0].Unmap().String()
 }
 
 // The cookies, without their prefix.
