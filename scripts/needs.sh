@@ -25,7 +25,7 @@ look() {
 	[ "$(uname)" != Linux ] || [ -x /usr/sbin/mkfs.xfs ] || need xfsprogs mkfs.xfs "a disk whose plug is pulled"
 	[ -x /usr/sbin/pgbouncer ] || need pgbouncer pgbouncer "Postgres behind a pooler"
 	[ -x /usr/sbin/nginx ] || need nginx nginx "a proxy that packs answers and takes a megabyte"
-	command -v chromium >/dev/null 2>&1 || command -v google-chrome >/dev/null 2>&1 || need chromium chromium "a browser that signs in"
+	need chromium chromium "a browser that signs in"
 	[ -x /usr/bin/lowntfs-3g ] || need ntfs-3g lowntfs-3g "a file system that folds letter case"
 }
 

@@ -131,7 +131,7 @@ func (e Env) Paths() (Paths, error) {
 		}
 	}
 	if e.Get(EnvKeyring) != "off" {
-		p.Keyring = systemKeyring{}
+		p.Keyring = newKnownKeyring(systemKeyring{})
 	}
 	return p, nil
 }

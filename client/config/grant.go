@@ -2,6 +2,7 @@ package config
 
 import (
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -33,11 +34,13 @@ func (g Grant) String() string   { return "sign-in with " + g.Issuer }
 func (g Grant) GoString() string { return g.String() }
 
 // savedToken is what is kept for one origin: a token, or a grant. With Keyring the
-// secrets are in the system's keyring.
+// secrets are in the system's keyring, and Mark is another one with each change, by
+// whichever process: who knows what is kept under a mark need not ask the keyring.
 type savedToken struct {
 	Token   string `json:"token,omitempty"`
 	Grant   *Grant `json:"grant,omitempty"`
 	Keyring bool   `json:"keyring,omitempty"`
+	Mark    string `json:"mark,omitempty"`
 }
 
 // Grant gives what was saved of a sign-in for an origin.
@@ -70,7 +73,7 @@ func (p Paths) saved(origin string) (savedToken, error) {
 	if p.Keyring == nil {
 		return savedToken{}, fmt.Errorf("the credentials for %s are in the system's keyring, which %s=off leaves out: log in again", origin, EnvKeyring)
 	}
-	text, err := p.Keyring.Get(origin)
+	text, err := p.fromKeyring(origin, saved.Mark)
 	if err != nil {
 		return savedToken{}, fmt.Errorf("the credentials for %s are in the system's keyring, which does not give them: unlock it, or log in again: %w", origin, err)
 	}
@@ -78,6 +81,14 @@ func (p Paths) saved(origin string) (savedToken, error) {
 		return savedToken{}, fmt.Errorf("the credentials for %s in the system's keyring are damaged: log in again", origin)
 	}
 	return saved, nil
+}
+
+// fromKeyring asks a keyring that has a memory by the mark.
+func (p Paths) fromKeyring(origin, mark string) (string, error) {
+	if k, ok := p.Keyring.(*knownKeyring); ok {
+		return k.marked(origin, mark)
+	}
+	return p.Keyring.Get(origin)
 }
 
 // save keeps the secrets in the system's keyring, and where that does not work, for
@@ -88,7 +99,7 @@ func (p Paths) save(origin string, saved savedToken) error {
 	}
 	if p.Keyring != nil && p.Config != "" {
 		if text, err := json.Marshal(saved); err == nil && p.Keyring.Set(origin, string(text)) == nil {
-			saved = savedToken{Keyring: true}
+			saved = savedToken{Keyring: true, Mark: rand.Text()}
 		}
 	}
 	return p.changeCredentials(func(c *credentials) { c.Tokens[origin] = saved })

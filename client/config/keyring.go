@@ -2,6 +2,7 @@ package config
 
 import (
 	"errors"
+	"sync"
 	"time"
 
 	"github.com/zalando/go-keyring"
@@ -39,6 +40,35 @@ func (systemKeyring) Set(name, secret string) error {
 func (systemKeyring) Delete(name string) error {
 	_, err := within(func() (string, error) { return "", keyring.Delete(keyringService, name) })
 	return err
+}
+
+// knownKeyring remembers what a keyring said. A client that stays looks its token up
+// before every request, and a keyring may take its time, or be locked meanwhile.
+type knownKeyring struct {
+	Keyring
+	mu sync.Mutex
+	by map[string]keptSecret // by name
+}
+
+type keptSecret struct{ mark, secret string }
+
+func newKnownKeyring(k Keyring) *knownKeyring {
+	return &knownKeyring{Keyring: k, by: map[string]keptSecret{}}
+}
+
+// marked is Get, and asks once a mark. What has no mark is asked for each time.
+func (k *knownKeyring) marked(name, mark string) (string, error) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if kept, ok := k.by[name]; ok && mark != "" && kept.mark == mark {
+		return kept.secret, nil
+	}
+	secret, err := k.Get(name)
+	if err != nil {
+		return "", err
+	}
+	k.by[name] = keptSecret{mark, secret}
+	return secret, nil
 }
 
 var errKeyringSlow = errors.New("the keyring does not answer")

@@ -36,6 +36,7 @@ type signInBox struct {
 // a real server. Beside the commands of testscript they have
 //
 //	login-as USER      client login, confirmed by USER at the provider
+//	login-in-browser U client login --browser, through a real Chromium; U refuse: denied
 //	outlive            wait until the token that is saved needs the next one
 //	five COMMAND…      run it five times at once; all must succeed
 //	still-signed-in    the saved refresh token is the one that the provider would take
@@ -74,6 +75,7 @@ func TestSignIn(t *testing.T) {
 			return nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"login-in-browser": loginInBrowser, "await": await, "await-pull": awaitPull, "await-status": awaitStatus,
 			"login-as": loginAs, "outlive": outlive, "five": five, "still-signed-in": stillSignedIn,
 			"end-at-provider": endAtProvider,
 			"keep-token":      func(ts *testscript.TestScript, _ bool, _ []string) { signInOf(ts).token = savedGrant(ts).Token },

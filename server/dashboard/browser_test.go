@@ -20,7 +20,7 @@ import (
 )
 
 // browser is a real one, without a window.
-func browser(t *testing.T) context.Context {
+func browser(t *testing.T, options ...chromedp.ExecAllocatorOption) context.Context {
 	t.Helper()
 	path, err := exec.LookPath("chromium")
 	if err != nil {
@@ -31,10 +31,10 @@ func browser(t *testing.T) context.Context {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
-	ctx, stop := chromedp.NewExecAllocator(ctx,
+	ctx, stop := chromedp.NewExecAllocator(ctx, append(options,
 		chromedp.ExecPath(path), chromedp.NoSandbox, chromedp.DisableGPU, chromedp.UserDataDir(home), chromedp.Flag("headless", true),
 		chromedp.Flag("disable-quic", true), chromedp.Flag("disable-component-update", true), chromedp.Flag("disable-background-networking", true),
-		chromedp.Flag("disable-sync", true), chromedp.Flag("no-first-run", true), chromedp.Flag("disable-dev-shm-usage", true))
+		chromedp.Flag("disable-sync", true), chromedp.Flag("no-first-run", true), chromedp.Flag("disable-dev-shm-usage", true))...)
 	ctx, closeTab := chromedp.NewContext(ctx)
 	t.Cleanup(func() {
 		closeTab()
