@@ -79,7 +79,7 @@ func Discover(ctx context.Context, client *http.Client, announced api.Provider, 
 
 func checkAddress(what, address string) error {
 	u, err := url.Parse(address)
-	if err != nil || u.Host == "" || u.User != nil || u.Scheme != "https" && (u.Scheme != "http" || !isLoopback(u.Hostname())) {
+	if err != nil || strings.ContainsFunc(address, func(r rune) bool { return r <= ' ' || r > '~' }) || u.Host == "" || u.User != nil || u.Scheme != "https" && (u.Scheme != "http" || !isLoopback(u.Hostname())) {
 		return fmt.Errorf("the identity provider's %s %q is not an https address", what, address)
 	}
 	return nil
@@ -118,7 +118,7 @@ func (f *Flow) Device(ctx context.Context, show func(Prompt)) (config.Grant, err
 	if err := checkAddress("page", asked.VerificationURI); err != nil {
 		return config.Grant{}, err
 	}
-	prompt := Prompt{Address: asked.VerificationURI, Code: asked.UserCode, Expires: asked.Expiry}
+	prompt := Prompt{Address: asked.VerificationURI, Code: printable(asked.UserCode), Expires: asked.Expiry}
 	if checkAddress("page", asked.VerificationURIComplete) == nil {
 		prompt.Complete = asked.VerificationURIComplete
 	}
@@ -143,7 +143,19 @@ func (e *RefusedError) Error() string {
 	case "expired_token":
 		return "nobody confirmed the sign-in at " + e.Issuer + " in time"
 	}
-	return fmt.Sprintf("the identity provider %s does not sign in: %s", e.Issuer, e.Code)
+	return fmt.Sprintf("the identity provider %s does not sign in: %s", e.Issuer, printable(e.Code))
+}
+
+// printable is a stranger's word as a terminal may show it: what could steer it, or
+// turn the line round, is left out, and so is what is too long to be read.
+func printable(s string) string {
+	s = strings.Map(func(r rune) rune {
+		if r <= ' ' || r > '~' {
+			return -1
+		}
+		return r
+	}, s)
+	return s[:min(len(s), 64)]
 }
 
 // refused keeps of a provider's refusal its code: the rest is text of a stranger.

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -45,6 +46,7 @@ Exit status: 0 done, 1 failed, 2 usage.`,
 }
 
 func (p *program) invite(ctx context.Context, orgName, email, user, role string, revoke bool) error {
+	email = strings.ToLower(strings.TrimSpace(email))
 	return p.withOrganization(ctx, orgName, func(s store.Store, org store.Organization) error {
 		by := organization.Operator(org.ID)
 		if revoke {

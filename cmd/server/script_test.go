@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/teammem/teammem/devoidc"
 )
 
 func TestMain(m *testing.M) {
@@ -26,6 +28,12 @@ func TestMain(m *testing.M) {
 //	ask STATUS TOKENFILE PATH  send a GET with a token until the answer has STATUS, for a second at most
 //	client ARGS…               the client, where a script's name begins with leak
 //	plant, nothing-of, take, copy-tree  see leak_test.go
+//	look-at FILE STATUS        open the sign-in link in FILE; the page is page.html
+//	press FILE STATUS          press the button of its page
+//	secret-of FILE             $SECRET is the link's secret
+//	provider                   start an identity provider; $ISSUER is its address
+//	sign-in USER STATUS        sign USER of the provider in with a browser of their own
+//	await-audit PATTERN        wait until a record of the audit trail matches
 func TestScripts(t *testing.T) {
 	client := buildClient(t.TempDir())
 	testscript.Run(t, testscript.Params{
@@ -53,6 +61,13 @@ func TestScripts(t *testing.T) {
 			"nothing-of": nothingOf,
 			"take":       take,
 			"copy-tree":  copyTree,
+			// signin_test.go has these.
+			"look-at":     lookAt,
+			"press":       press,
+			"secret-of":   secretOf,
+			"provider":    startProvider,
+			"sign-in":     signIn,
+			"await-audit": awaitAudit,
 		},
 	})
 }
@@ -61,6 +76,8 @@ func TestScripts(t *testing.T) {
 type background struct {
 	process *os.Process
 	ended   chan error
+	// provider is where people sign in, where a script has one.
+	provider *devoidc.Box
 }
 
 // logFile is where a script's server writes; scripts may read it.

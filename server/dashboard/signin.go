@@ -121,9 +121,8 @@ func (h *Handler) callback(w http.ResponseWriter, r *http.Request) error {
 	if p == nil {
 		return &fault{status: http.StatusBadRequest, message: "The identity provider was taken away meanwhile.", hint: "Begin anew from the first page."}
 	}
-	// RFC 9207: a provider that says who it is has to be the one that was asked.
-	if iss := q.Get("iss"); iss != "" && iss != flow.Issuer {
-		return &provider.Refusal{Reason: "issuer", Text: "another provider answered than the one that was asked"}
+	if err := p.CheckAnswer(q.Get("iss")); err != nil {
+		return err
 	}
 	if why := q.Get("error"); why != "" {
 		return &fault{status: http.StatusForbidden, message: "The identity provider did not sign you in.", hint: "Begin anew, and allow it there."}

@@ -27,6 +27,17 @@ func (p *Provider) Begin(ctx context.Context, f Flow, redirect string) (string, 
 	return p.oauth(k, redirect).AuthCodeURL(f.State, oidc.Nonce(f.Nonce), oauth2.S256ChallengeOption(f.Verifier)), nil
 }
 
+// CheckAnswer checks that the provider that a browser came back from is the one that
+// was asked: of several one may send on an answer that another gave. iss is what the
+// answer says, which providers of old leave out.
+func (p *Provider) CheckAnswer(iss string) error {
+	k := p.known.Load()
+	if iss != "" && iss != p.cfg.Issuer || iss == "" && k != nil && k.names {
+		return refusef("issuer", "another provider answered than the one that was asked")
+	}
+	return nil
+}
+
 // NewVerifier is a fresh secret for PKCE.
 func NewVerifier() string { return oauth2.GenerateVerifier() }
 

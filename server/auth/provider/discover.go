@@ -35,6 +35,9 @@ type known struct {
 	keysAt string
 	scopes []string
 	device bool
+	// names says that the provider tells, with each answer to a browser, who it is
+	// (RFC 9207).
+	names bool
 }
 
 func newProvider(cfg Config, transport http.RoundTripper, now func() time.Time) *Provider {
@@ -113,11 +116,17 @@ func (p *Provider) look(ctx context.Context) (*known, error) {
 		Keys   string   `json:"jwks_uri"`
 		Scopes []string `json:"scopes_supported"`
 		Device string   `json:"device_authorization_endpoint"`
+		Names  bool     `json:"authorization_response_iss_parameter_supported"`
 	}
 	if err := found.Claims(&says); err != nil {
 		return nil, &Unavailable{Issuer: p.cfg.Issuer, Err: err}
 	}
-	k.keysAt, k.scopes, k.device = says.Keys, says.Scopes, says.Device != ""
+	k.keysAt, k.scopes, k.device, k.names = says.Keys, says.Scopes, says.Device != "", says.Names
+	for what, address := range map[string]string{"keys": says.Keys, "token endpoint": found.Endpoint().TokenURL, "sign-in page": found.Endpoint().AuthURL, "userinfo": found.UserInfoEndpoint()} {
+		if address != "" && !isPrivate(address) {
+			return nil, &Unavailable{Issuer: p.cfg.Issuer, Err: fmt.Errorf("it says that its %s is at %q: want https://, or http:// on this machine", what, clean(address))}
+		}
+	}
 	return k, nil
 }
 

@@ -82,7 +82,7 @@ func (c *Config) Check() error {
 		return errors.New("a provider has no issuer")
 	case err != nil || u.Host == "" || u.RawQuery != "" || u.Fragment != "" || u.User != nil:
 		return fmt.Errorf("the issuer %q is not an address", c.Issuer)
-	case u.Scheme != "https" && (u.Scheme != "http" || !isLoopback(u.Hostname())):
+	case !isPrivate(c.Issuer):
 		return fmt.Errorf("the issuer %q: want https://, or http:// on this machine", c.Issuer)
 	case c.ClientID == "":
 		return fmt.Errorf("the provider %s has no client id", c.Issuer)
@@ -93,6 +93,13 @@ func (c *Config) Check() error {
 		c.Name = u.Host
 	}
 	return nil
+}
+
+// isPrivate reports whether nobody on the way can read or change what is sent to an
+// address, which takes our secret and gives the keys that we believe.
+func isPrivate(address string) bool {
+	u, err := url.Parse(address)
+	return err == nil && u.Host != "" && (u.Scheme == "https" || u.Scheme == "http" && isLoopback(u.Hostname()))
 }
 
 func isLoopback(host string) bool {
