@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -388,5 +389,45 @@ func TestTheFirstTokenIsRecorded(t *testing.T) {
 	all := d.records()
 	if last := all[len(all)-1]; last.Action != audit.ActionTokenCreate || last.User != "server" || !strings.Contains(string(last.Subject), token.UID) {
 		t.Errorf("the record is %s of %s: %s", last.Action, last.User, last.Subject)
+	}
+}
+
+// TestInvitationsAreChained: each leaves a record with what was before, and one that
+// cannot be leaves none.
+func TestInvitationsAreChained(t *testing.T) {
+	d := newDesk(t)
+	for what, c := range map[string]struct{ email, name, role string }{
+		"no address": {"dana", "", ""}, "a line": {"a@b\nc", "", ""}, "no role": {"a@b.example", "", "king"}, "no name": {"a@b.example", "a\x1bb", ""},
+	} {
+		if err := d.rules.Invite(t.Context(), d.by, c.email, c.name, api.Role(c.role)); api.CodeOf(err) != api.InvalidRequest {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+	if err := d.rules.Uninvite(t.Context(), d.by, "lee@acme.example"); api.CodeOf(err) != api.NotFound {
+		t.Errorf("taken back before it was made: %v", err)
+	}
+	if err := errors.Join(
+		d.rules.Invite(t.Context(), d.by, " Lee@ACME.example ", "", api.Viewer),
+		d.rules.Invite(t.Context(), d.by, "lee@acme.example", "lee", api.NoRole),
+		d.rules.Uninvite(t.Context(), d.by, "LEE@acme.example")); err != nil {
+		t.Fatal(err)
+	}
+	records, err := d.store.OrgAudit(t.Context(), d.org.ID, 0, 100)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, r := range records {
+		if strings.HasPrefix(r.Action, "invitation.") {
+			got = append(got, r.Action+" "+string(r.Subject))
+		}
+	}
+	want := []string{
+		`invitation.set {"how":"token","from":"192.0.2.1","of":"lee@acme.example","after":{"role":"viewer","user":""}}`,
+		`invitation.set {"how":"token","from":"192.0.2.1","of":"lee@acme.example","before":{"role":"viewer","user":""},"after":{"role":"","user":"lee"}}`,
+		`invitation.remove {"how":"token","from":"192.0.2.1","of":"lee@acme.example","before":{"role":"","user":"lee"}}`,
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("the chain holds\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
 }
