@@ -55,7 +55,7 @@ func TargetFromEnvironment() (Target, bool) {
 	return target, target.URL != ""
 }
 
-// Conformance holds a server against protocol.md, part 1 and sections 2.1 to 2.5
+// Conformance holds a server against protocol.md, part 1 and sections 2.1 to 2.6
 // and 2.8, over HTTP and nothing else. Every answer it provokes is held against
 // openapi.yaml as well.
 func Conformance(t *testing.T, target Target) {
@@ -76,6 +76,7 @@ func Conformance(t *testing.T, target Target) {
 		{"delta", deltaCases},
 		{"times", timeCases},
 		{"rights", rightsCases},
+		{"review", reviewCases},
 		{"history", historyCases},
 		{"live", liveCases},
 	}
