@@ -1,5 +1,7 @@
 package scan
 
+import "slices"
+
 // ahead is what may stand behind a lead: for the first bytes what each may be, and in
 // how many at the most the first must come that is no part of prose. It errs on the
 // side of matching, like a machine, and costs a fraction of one: most leads in prose
@@ -13,6 +15,9 @@ type ahead struct {
 const (
 	// lookahead is how many bytes are looked at one by one.
 	lookahead = 8
+	// aheadAfter is how often a lead must be met before it pays to find out: a program
+	// that reads one file should not.
+	aheadAfter = 24
 	// mayBreak: it may be the first that is no part of prose.
 	mayBreak = 1 << 15
 	// longestReach bounds how far that is looked for.
@@ -78,15 +83,12 @@ func (m *machine) look(word string, back int) *ahead {
 // allow gives the bit to the bytes that the set takes, or to all where a match has
 // ended by then.
 func (a *ahead) allow(m *machine, set []uint32, accept bool, bit uint16, of func(c int) bool) {
+	var takes [beyond + 1]bool // by class
+	for class := range m.classes {
+		takes[class] = accept || slices.ContainsFunc(set, func(pc uint32) bool { return m.takes[pc][class] })
+	}
 	for c := range a.may {
-		if !of(c) || a.may[c]&bit != 0 {
-			continue
-		}
-		takes := accept
-		for i := 0; i < len(set) && !takes; i++ {
-			takes = m.takes[set[i]][m.class[c]]
-		}
-		if takes {
+		if takes[m.class[c]] && of(c) {
 			a.may[c] |= bit
 		}
 	}
@@ -96,17 +98,12 @@ func (a *ahead) allow(m *machine, set []uint32, accept bool, bit uint16, of func
 func (a *ahead) stretch(m *machine, set []uint32, accept bool) {
 	var classes []uint8
 	for c := range m.class {
-		if prosaic[c] {
+		if prosaic[c] && !slices.Contains(classes, m.class[c]) {
 			classes = append(classes, m.class[c])
 		}
 	}
 	prose := func(takes []bool) bool {
-		for _, class := range classes {
-			if takes[class] {
-				return true
-			}
-		}
-		return false
+		return slices.ContainsFunc(classes, func(class uint8) bool { return takes[class] })
 	}
 	n := 0
 	for ; len(set) > 0; n++ {

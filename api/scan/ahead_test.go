@@ -31,6 +31,7 @@ func TestNothingIsRuledOutThatMatches(t *testing.T) {
 					continue
 				}
 				clear(d.met)
+				lead.met.Store(aheadAfter)
 				out := d.ruledOut(text[end:], lead)
 				last, _ := d.run(text, lead.start, at)
 				needless := st.needs != nil && d.needless(text, st, at)

@@ -113,6 +113,9 @@ func glued(v *view, at int, left boundary) bool {
 func (d *desk) ruledOut(behind []byte, lead *lead) bool {
 	ahead := lead.ahead.Load()
 	if ahead == nil {
+		if lead.met.Add(1) < aheadAfter {
+			return false
+		}
 		ahead = d.machine(lead.start).look(lead.word, lead.width-len(lead.word))
 		lead.ahead.Store(ahead)
 	}

@@ -84,6 +84,7 @@ type lead struct {
 	start, width int // of a match up to the end of the literal
 	word         string
 	ahead        atomic.Pointer[ahead]
+	met          atomic.Uint32 // how often, until ahead is there
 }
 
 // New reads the rules. It takes some ten milliseconds; hold on to the result.
