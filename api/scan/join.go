@@ -20,6 +20,8 @@ func join(v *view) (changed bool) {
 			f.cell()
 		case '~':
 			f.strikethrough()
+		case '<':
+			f.tag()
 		case '_':
 			f.underscore()
 		default: // * and `
@@ -32,7 +34,7 @@ func join(v *view) (changed bool) {
 
 // joining are the bytes at which something to be taken out can begin.
 var joining = func() (set [256]bool) {
-	for _, c := range []byte("\n\r*`~_|") {
+	for _, c := range []byte("\n\r*`~_|<") {
 		set[c] = true
 	}
 	return set
@@ -159,6 +161,48 @@ func (f *folder) strikethrough() {
 		return
 	}
 	f.literally(1)
+}
+
+// inlineTags are those that can stand inside of a word without being seen.
+var inlineTags = map[string]bool{
+	"a": true, "b": true, "br": true, "code": true, "del": true, "em": true, "font": true, "i": true, "ins": true, "kbd": true, "mark": true,
+	"s": true, "samp": true, "small": true, "span": true, "strong": true, "sub": true, "sup": true, "tt": true, "u": true, "wbr": true,
+}
+
+// tag removes a tag of HTML that shows nothing, or a comment, and with a break the
+// white space behind it.
+func (f *folder) tag() {
+	const longest = 200
+	rest := f.text[f.at+1:]
+	rest = rest[:min(len(rest), longest)]
+	end, name := bytes.IndexByte(rest, '>'), 0
+	if bytes.HasPrefix(rest, []byte("!--")) {
+		if end = bytes.Index(rest, []byte("-->")); end < 0 {
+			f.literally(1)
+			return
+		}
+		f.mark(removed)
+		f.at += 1 + end + len("-->")
+		return
+	}
+	rest = bytes.TrimPrefix(rest, []byte("/"))
+	for name < len(rest) && isAlnum(rest[name]) {
+		name++
+	}
+	tag := string(bytes.ToLower(rest[:name]))
+	if end < 0 || !inlineTags[tag] {
+		f.literally(1)
+		return
+	}
+	f.at += 1 + end + 1
+	if tag != "br" {
+		f.mark(removed)
+		return
+	}
+	f.mark(broken)
+	for f.at < len(f.text) && isSpace(f.text[f.at]) {
+		f.at++
+	}
 }
 
 func (f *folder) literally(n int) {

@@ -57,7 +57,7 @@ func (f *folder) backslash() {
 	case c == 't':
 		f.put('\t', from, at+1)
 		f.at = at + 1
-	case c == 'u' || c == 'x':
+	case c == 'u' || c == 'x' || c == 'U':
 		f.codePoint(from, at)
 	case c < utf8.RuneSelf && !isAlnum(c) && c > ' ':
 		f.put(c, from, at+1)
@@ -67,11 +67,12 @@ func (f *folder) backslash() {
 	}
 }
 
-// codePoint undoes \uXXXX and \xXX; at is the place of the letter.
+// codePoint undoes \uXXXX, \xXX, \UXXXXXXXX and \u{X}; at is the place of the letter.
 func (f *folder) codePoint(from, at int) {
-	digits := 4
-	if f.text[at] == 'x' {
-		digits = 2
+	digits := map[byte]int{'x': 2, 'u': 4, 'U': 8}[f.text[at]]
+	if f.text[at] == 'u' && at+1 < len(f.text) && f.text[at+1] == '{' {
+		f.bracedCodePoint(from, at+2)
+		return
 	}
 	r, ok := hexRune(f.text[at+1:], digits)
 	if !ok {
@@ -79,6 +80,17 @@ func (f *folder) codePoint(from, at int) {
 		return
 	}
 	f.putRune(r, from, at+1+digits)
+}
+
+// bracedCodePoint undoes \u{X}, of one to six digits; at is behind the brace.
+func (f *folder) bracedCodePoint(from, at int) {
+	n := bytes.IndexByte(f.text[at:min(len(f.text), at+7)], '}')
+	r, ok := hexRune(f.text[at:], n)
+	if !ok {
+		f.literally(at - from)
+		return
+	}
+	f.putRune(r, from, at+n+1)
 }
 
 // putRune appends what an escape stands for, or removes it where that is not
@@ -152,7 +164,7 @@ func numericEntity(name []byte) (rune, bool) {
 
 // hexRune reads n hex digits.
 func hexRune(s []byte, n int) (rune, bool) {
-	if n < 1 || n > 6 || len(s) < n {
+	if n < 1 || n > 8 || len(s) < n {
 		return 0, false
 	}
 	r := rune(0)

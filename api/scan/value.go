@@ -158,6 +158,8 @@ var (
 	uuid     = late(`\A[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}\z`)
 	digest   = late(`\A(?:[0-9a-f]{7,12}|[0-9a-f]{32}|[0-9a-f]{40}|[0-9a-f]{56}|[0-9a-f]{64}|[0-9a-f]{96}|[0-9a-f]{128})\z`)
 	digested = late(`(?i)sha-?\d|md5|digest|checksum|commit|revision|etag|hash|integrity|blake`)
+	// ulid is one made since 2004 and before 2106.
+	ulid     = late(`\A0[01][0-9A-HJKMNP-TV-Z]{24}\z`)
 	date     = late(`\A[0-9:.T/-]+Z?\z`)
 	template = late(`[<>{}\[\]()]|\A[$%]|\$[A-Za-z{(]|\.\.\.|…|::|\A[*•.xX#_-]+\z`)
 )
@@ -181,7 +183,7 @@ func (v *valueRule) excused(value, before []byte) bool {
 
 // identifier knows values that name something and open nothing.
 func identifier(value, before []byte) bool {
-	if uuid().Match(value) || date().Match(value) {
+	if uuid().Match(value) || ulid().Match(value) || date().Match(value) {
 		return true
 	}
 	const near = 60

@@ -150,6 +150,11 @@ var wrappings = []wrapping{
 	{"zero width inside", inTextOf("%s\n", brokenBy("\u200b")), false},
 	{"soft hyphen inside", inTextOf("%s\n", brokenBy("\u00ad")), false},
 	{"emphasis inside", inTextOf("%s\n", brokenBy("**")), false},
+	{"tag inside", inTextOf("| a | %s |\n", brokenBy("<br>")), false},
+	{"tag about and inside", inTextOf("<b>%s</b>\n", brokenBy(`</b><span class="x">`)), false},
+	{"comment inside", inTextOf("%s\n", brokenBy("<!-- x -->")), false},
+	{"U-escapes", inTextOf(`"%s"`, everyByte(`\U%08x`)), false},
+	{"braced escapes", inTextOf(`"%s"`, everyByte(`\u{%x}`)), false},
 	{"byte order mark", inText("\ufeff%s\n"), false},
 }
 
