@@ -108,6 +108,7 @@ func (e *examiner) close() {
 }
 
 func (a *app) secrets(ctx context.Context, args []string, staged bool) error {
+	defer collectLate()()
 	e, err := a.examiner(ctx)
 	if err != nil {
 		return err

@@ -125,13 +125,22 @@ func stop(ts *testscript.TestScript, _ bool, _ []string) {
 	}
 }
 
+// ask asks for a path until the answer has the status, for a second at the most: ask
+// STATUS TOKENFILE PATH [BODYFILE]. A body is put there, with the number of the try in
+// place of {n}, so that each brings something new.
 func ask(ts *testscript.TestScript, _ bool, args []string) {
-	if len(args) != 3 {
-		ts.Fatalf("usage: ask STATUS TOKENFILE PATH")
+	if len(args) < 3 || len(args) > 4 {
+		ts.Fatalf("usage: ask STATUS TOKENFILE PATH [BODYFILE]")
 	}
+	tries := 0
 	token := strings.TrimSpace(ts.ReadFile(args[1]))
 	poll(ts, time.Second, func() error {
-		r, err := http.NewRequest(http.MethodGet, ts.Getenv("URL")+args[2], nil)
+		tries++
+		method, body := http.MethodGet, ""
+		if len(args) == 4 {
+			method, body = http.MethodPut, strings.ReplaceAll(ts.ReadFile(args[3]), "{n}", fmt.Sprint(tries))
+		}
+		r, err := http.NewRequest(method, ts.Getenv("URL")+args[2], strings.NewReader(body))
 		if err != nil {
 			return err
 		}
