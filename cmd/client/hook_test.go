@@ -176,7 +176,7 @@ func TestPolicyHoldsForAgents(t *testing.T) {
 		t.Errorf("the policy refuses a comment, and promote says: %v\n%s", err, out)
 	}
 
-	dana.policy(box, 1, `{"hidden-comment":"accept"}`)
+	dana.policy(box, 1, `{"hidden-comment":"accept","secret":"flag"}`)
 	if failed := tool("team/a.md", comment); failed != "" {
 		t.Errorf("after the policy has changed: %s", failed)
 	}
