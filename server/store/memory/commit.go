@@ -131,6 +131,7 @@ func (s *state) apply(ref store.RepoRef, r repo, change *store.Change) (repo, er
 	record := change.Audit
 	record.At = kept(record.At)
 	r.trail = r.trail.with(record.Seq, record)
+	ref.For = 0 // whoever's view it was: it is no part of the name
 	s.repos = s.repos.with(ref, r)
 	return r, nil
 }
