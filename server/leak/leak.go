@@ -101,7 +101,7 @@ func (d *Desk) Run(ctx context.Context) {
 	defer scans.Wait()
 	tick := time.NewTicker(everySecond)
 	defer tick.Stop()
-	erased, err := d.store.CountErased(ctx)
+	erased, _ := d.store.CountErased(ctx) // without an answer it looks a second later
 	for {
 		select {
 		case <-ctx.Done():
@@ -112,8 +112,7 @@ func (d *Desk) Run(ctx context.Context) {
 		case <-tick.C:
 		}
 		d.writeNotes(ctx)
-		var n int64
-		if n, err = d.store.CountErased(ctx); err == nil && n != erased {
+		if n, err := d.store.CountErased(ctx); err == nil && n != erased {
 			erased = n
 			d.look(ctx)
 		}
