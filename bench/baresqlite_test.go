@@ -83,7 +83,7 @@ func (w *bareWriter) push() error {
 	var repo, version, skipped int64
 	var sum, set, chain []byte
 	err = tx.Stmt(w.prepared["lockHead"]).QueryRow(w.org, writtenRepo(rand.IntN(writtenRepos))).
-		Scan(&repo, &version, &sum, &skipped, &skipped, &skipped, &set, &chain)
+		Scan(&repo, &version, &sum, &skipped, &skipped, &skipped, &skipped, &skipped, &set, &chain)
 	if err != nil {
 		return err
 	}
@@ -110,7 +110,7 @@ func (w *bareWriter) push() error {
 	if err != nil {
 		return err
 	}
-	if _, err := tx.Stmt(w.prepared["updateHead"]).Exec(repo, version, sum, standing, 2048000, now, set, chain); err != nil {
+	if _, err := tx.Stmt(w.prepared["updateHead"]).Exec(repo, version, sum, standing, 2048000, now, set, chain, 0, 0); err != nil {
 		return err
 	}
 	return tx.Commit()
