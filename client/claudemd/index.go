@@ -7,7 +7,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/teammem/teammem/api"
-	"github.com/teammem/teammem/client/memory"
+	"github.com/teammem/teammem/api/memory"
 )
 
 // Index reads the index of a memory directory, for [Memories] and for the list of

@@ -3,7 +3,7 @@ package claudemd
 import (
 	"strings"
 
-	"github.com/teammem/teammem/client/memory"
+	"github.com/teammem/teammem/api/memory"
 )
 
 // Mode says which memory prompt an agent gets.

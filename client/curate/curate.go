@@ -21,7 +21,7 @@ import (
 	"strings"
 
 	"github.com/teammem/teammem/api"
-	"github.com/teammem/teammem/client/memory"
+	"github.com/teammem/teammem/api/memory"
 )
 
 // Change is what becomes of one file.

@@ -11,8 +11,8 @@ import (
 	"time"
 
 	"github.com/teammem/teammem/api"
+	"github.com/teammem/teammem/api/memory"
 	"github.com/teammem/teammem/client/curate"
-	"github.com/teammem/teammem/client/memory"
 )
 
 // library is a private directory with a team's below it, as texts.

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/teammem/teammem/client/memory"
+	"github.com/teammem/teammem/api/memory"
 )
 
 // AddLine puts a line into an index, behind its last entry, or at its end where it has

@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/teammem/teammem/api"
-	"github.com/teammem/teammem/client/memory"
+	"github.com/teammem/teammem/api/memory"
 )
 
 // Move gives a memory another name or folder within its scope. Links to it follow: the

@@ -9,7 +9,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/teammem/teammem/api"
-	"github.com/teammem/teammem/client/memory"
+	"github.com/teammem/teammem/api/memory"
 )
 
 // Draft is a memory to be made.

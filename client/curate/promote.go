@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"github.com/teammem/teammem/api"
-	"github.com/teammem/teammem/client/memory"
+	"github.com/teammem/teammem/api/memory"
 )
 
 // Promotion is what promoting a memory comes to.

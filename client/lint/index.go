@@ -7,8 +7,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/teammem/teammem/api"
+	"github.com/teammem/teammem/api/memory"
 	"github.com/teammem/teammem/client/curate"
-	"github.com/teammem/teammem/client/memory"
 )
 
 // longEntry is the length of a line, in characters, above which an index soon is too

@@ -19,9 +19,9 @@ import (
 	"time"
 
 	"github.com/teammem/teammem/api"
+	"github.com/teammem/teammem/api/memory"
 	"github.com/teammem/teammem/api/scan"
 	"github.com/teammem/teammem/client/curate"
-	"github.com/teammem/teammem/client/memory"
 )
 
 // Severity says whether a finding fails a run.

@@ -11,10 +11,10 @@ import (
 	"time"
 
 	"github.com/teammem/teammem/api"
+	"github.com/teammem/teammem/api/memory"
 	"github.com/teammem/teammem/api/scan"
 	"github.com/teammem/teammem/client/curate"
 	"github.com/teammem/teammem/client/lint"
-	"github.com/teammem/teammem/client/memory"
 )
 
 var noon = time.Date(2026, 11, 30, 12, 0, 0, 0, time.UTC)

@@ -3,8 +3,8 @@ package lint
 import (
 	"fmt"
 
+	"github.com/teammem/teammem/api/memory"
 	"github.com/teammem/teammem/api/scan"
-	"github.com/teammem/teammem/client/memory"
 )
 
 // scope looks at what the team's part should not hold.

@@ -7,7 +7,7 @@ import (
 	"unicode"
 
 	"github.com/teammem/teammem/api"
-	"github.com/teammem/teammem/client/memory"
+	"github.com/teammem/teammem/api/memory"
 )
 
 // Two memories are near duplicates when they share so much of their runs of words, or

@@ -29,8 +29,8 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/teammem/teammem/api"
+	"github.com/teammem/teammem/api/memory"
 	"github.com/teammem/teammem/client/guard"
-	"github.com/teammem/teammem/client/memory"
 )
 
 // Judge says what a text holds and what the policy makes of it, as guard.Guard does.

@@ -8,7 +8,7 @@ import (
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"github.com/teammem/teammem/client/memory"
+	"github.com/teammem/teammem/api/memory"
 )
 
 const (

@@ -8,8 +8,8 @@ import (
 	"strings"
 
 	"github.com/teammem/teammem/api"
+	"github.com/teammem/teammem/api/memory"
 	"github.com/teammem/teammem/client/memdir"
-	"github.com/teammem/teammem/client/memory"
 )
 
 // teamPrefix is before the keys of what is shared.

@@ -13,10 +13,10 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/teammem/teammem/api"
+	"github.com/teammem/teammem/api/memory"
 	"github.com/teammem/teammem/api/scan"
 	"github.com/teammem/teammem/client/guard"
 	"github.com/teammem/teammem/client/memdir"
-	"github.com/teammem/teammem/client/memory"
 )
 
 // versionNew stands for a memory that does not exist yet.

@@ -12,8 +12,8 @@ import (
 	"time"
 
 	"github.com/teammem/teammem/api"
+	"github.com/teammem/teammem/api/memory"
 	"github.com/teammem/teammem/client/memdir"
-	"github.com/teammem/teammem/client/memory"
 )
 
 // MaxBytes is the largest file that is indexed; a memory is a thousandth of it.

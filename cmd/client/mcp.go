@@ -20,10 +20,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/teammem/teammem/api"
+	"github.com/teammem/teammem/api/memory"
 	"github.com/teammem/teammem/client/config"
 	"github.com/teammem/teammem/client/hook"
 	"github.com/teammem/teammem/client/mcp"
-	"github.com/teammem/teammem/client/memory"
 )
 
 func (a *app) mcpCommand() *cobra.Command {

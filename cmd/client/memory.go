@@ -12,10 +12,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/teammem/teammem/api"
+	"github.com/teammem/teammem/api/memory"
 	"github.com/teammem/teammem/client/config"
 	"github.com/teammem/teammem/client/curate"
 	"github.com/teammem/teammem/client/memdir"
-	"github.com/teammem/teammem/client/memory"
 	"github.com/teammem/teammem/client/project"
 	"github.com/teammem/teammem/client/tui"
 )

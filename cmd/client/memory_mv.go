@@ -9,10 +9,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/teammem/teammem/api"
+	"github.com/teammem/teammem/api/memory"
 	"github.com/teammem/teammem/client"
 	"github.com/teammem/teammem/client/curate"
 	"github.com/teammem/teammem/client/memdir"
-	"github.com/teammem/teammem/client/memory"
 )
 
 func (a *app) memoryMvCommand() *cobra.Command {

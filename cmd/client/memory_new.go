@@ -13,10 +13,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/teammem/teammem/api"
+	"github.com/teammem/teammem/api/memory"
 	"github.com/teammem/teammem/api/scan"
 	"github.com/teammem/teammem/client/curate"
 	"github.com/teammem/teammem/client/guard"
-	"github.com/teammem/teammem/client/memory"
 	"github.com/teammem/teammem/client/tui"
 )
 

@@ -9,8 +9,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/teammem/teammem/api"
+	"github.com/teammem/teammem/api/memory"
 	"github.com/teammem/teammem/client/curate"
-	"github.com/teammem/teammem/client/memory"
 )
 
 // memoryText is one memory with its text, for programs.

@@ -9,8 +9,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/teammem/teammem/api/memory"
 	"github.com/teammem/teammem/client/config"
-	"github.com/teammem/teammem/client/memory"
 	"github.com/teammem/teammem/client/project"
 	"github.com/teammem/teammem/client/recall"
 	"github.com/teammem/teammem/client/tui"

@@ -5,9 +5,9 @@ import (
 	"strings"
 	"time"
 
+	"github.com/teammem/teammem/api/memory"
 	"github.com/teammem/teammem/client/hook"
 	"github.com/teammem/teammem/client/mcp"
-	"github.com/teammem/teammem/client/memory"
 	"github.com/teammem/teammem/client/recall"
 	"github.com/teammem/teammem/client/tui"
 )

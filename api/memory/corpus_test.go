@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/teammem/teammem/client/memory"
+	"github.com/teammem/teammem/api/memory"
 )
 
 // corpus is the directory of real memory directories, or the test is skipped.

@@ -7,12 +7,11 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/teammem/teammem/client/memdir"
-	"github.com/teammem/teammem/client/memory"
+	"github.com/teammem/teammem/api/memory"
 )
 
-// A thousand memories of 2 KB, listed and their heads parsed, through the file system
-// that the client reads by.
+// A thousand memories of 2 KB, listed and their heads parsed, through a rooted
+// file system.
 func BenchmarkScan1000(b *testing.B) {
 	dir := b.TempDir()
 	for i := range 1000 {
@@ -21,7 +20,7 @@ func BenchmarkScan1000(b *testing.B) {
 			b.Fatal(err)
 		}
 	}
-	open, err := memdir.Open(dir)
+	open, err := os.OpenRoot(dir)
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/teammem/teammem/client/memory"
+	"github.com/teammem/teammem/api/memory"
 )
 
 func TestParse(t *testing.T) {

@@ -13,7 +13,7 @@
 //
 // The numbers (30 lines of header, 200 files, 200 lines and 25,000 bytes of an
 // index) are those of the agent that ships. Recall, the instruction hierarchy, the
-// doors for agents and the commands about memories stand on it.
+// doors for agents, the commands about memories and the server's pages stand on it.
 package memory
 
 // Type says what a memory is about. The match is exact: "Project" is none.
