@@ -263,7 +263,7 @@ CREATE TABLE sessions (
     seen    INTEGER NOT NULL,
     until   INTEGER NOT NULL,
     ended   INTEGER
-) STRICT, WITHOUT ROWID;
+, issuer TEXT NOT NULL DEFAULT '', renewal BLOB NOT NULL DEFAULT x'', asked INTEGER NOT NULL DEFAULT 0) STRICT, WITHOUT ROWID;
 
 CREATE INDEX sessions_of_user ON sessions (user_id);
 

@@ -41,7 +41,7 @@ import (
 type Desk interface {
 	Providers() *provider.Set
 	Session(ctx context.Context, secret string) (store.UserID, error)
-	Enter(ctx context.Context, claims provider.Claims, old string, from signon.From) (string, error)
+	Enter(ctx context.Context, claims provider.Claims, renewal, old string, from signon.From) (string, error)
 	Linked(ctx context.Context, link string, from signon.From) (store.UserID, error)
 	Follow(ctx context.Context, link, old string, from signon.From) (string, error)
 	Leave(ctx context.Context, secret string, everywhere bool, from signon.From) error

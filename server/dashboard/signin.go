@@ -127,7 +127,7 @@ func (h *Handler) callback(w http.ResponseWriter, r *http.Request) error {
 	if why := q.Get("error"); why != "" {
 		return &fault{status: http.StatusForbidden, message: "The identity provider did not sign you in.", hint: "Begin anew, and allow it there."}
 	}
-	claims, err := p.Finish(r.Context(), flow, h.redirect(), q.Get("code"))
+	claims, renewal, err := p.Finish(r.Context(), flow, h.redirect(), q.Get("code"))
 	if err != nil {
 		var refusal *provider.Refusal
 		if errors.As(err, &refusal) {
@@ -135,7 +135,7 @@ func (h *Handler) callback(w http.ResponseWriter, r *http.Request) error {
 		}
 		return err
 	}
-	secret, err := h.desk.Enter(r.Context(), claims, h.cookie(r, sessionCookie), h.from(r))
+	secret, err := h.desk.Enter(r.Context(), claims, renewal, h.cookie(r, sessionCookie), h.from(r))
 	if err != nil {
 		return err
 	}

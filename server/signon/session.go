@@ -29,17 +29,18 @@ const (
 var ErrNoSession = errors.New("not signed in")
 
 // Enter signs a browser in as whom a provider vouches for. The session that the
-// browser had before ends: a secret that somebody planted is worth nothing.
-func (d *Desk) Enter(ctx context.Context, claims provider.Claims, old string, from From) (secret string, err error) {
+// browser had before ends: a secret that somebody planted is worth nothing. renewal
+// is what [provider.Provider.Renew] takes, empty for nothing.
+func (d *Desk) Enter(ctx context.Context, claims provider.Claims, renewal, old string, from From) (secret string, err error) {
 	from.How = "provider"
 	user, err := d.admit(ctx, claims, from)
 	if err != nil {
 		return "", err
 	}
-	return d.begin(ctx, user, old, from)
+	return d.begin(ctx, user, vouched{claims.Issuer, claims.Subject, renewal}, old, from)
 }
 
-func (d *Desk) begin(ctx context.Context, user store.UserID, old string, from From) (string, error) {
+func (d *Desk) begin(ctx context.Context, user store.UserID, by vouched, old string, from From) (string, error) {
 	in, err := d.store.Memberships(ctx, user)
 	if err != nil {
 		return "", fmt.Errorf("find the memberships: %w", err)
@@ -53,7 +54,7 @@ func (d *Desk) begin(ctx context.Context, user store.UserID, old string, from Fr
 			return "", err
 		}
 	}
-	secret, err := d.issue(ctx, store.BrowserSession, user, d.cfg.Life)
+	secret, err := d.issue(ctx, store.BrowserSession, user, by, d.cfg.Life)
 	if err != nil {
 		return "", err
 	}
@@ -65,12 +66,15 @@ var errTakenOut = &api.Error{
 	Details: api.Details{ErrorCode: api.ErrorCodeOrganization},
 }
 
-func (d *Desk) issue(ctx context.Context, kind store.SessionKind, user store.UserID, life time.Duration) (string, error) {
+func (d *Desk) issue(ctx context.Context, kind store.SessionKind, user store.UserID, by vouched, life time.Duration) (string, error) {
 	b := make([]byte, secretBytes)
 	_, _ = rand.Read(b) // it never returns an error; see crypto/rand
 	secret := base64.RawURLEncoding.EncodeToString(b)
 	now := d.now()
-	err := d.store.AddSession(ctx, store.Session{Hash: sha256.Sum256([]byte(secret)), Kind: kind, User: user, Created: now, Seen: now, Until: now.Add(life)})
+	err := d.store.AddSession(ctx, store.Session{
+		Hash: hashOf(secret), Kind: kind, User: user, Created: now, Seen: now, Until: now.Add(life),
+		Issuer: by.issuer, Renewal: by.seal(secret), Asked: now,
+	})
 	if err != nil {
 		return "", fmt.Errorf("begin a session: %w", err)
 	}
@@ -79,14 +83,14 @@ func (d *Desk) issue(ctx context.Context, kind store.SessionKind, user store.Use
 
 // Link makes a link's secret that signs a user in once.
 func (d *Desk) Link(ctx context.Context, user store.UserID) (string, error) {
-	return d.issue(ctx, store.LinkSession, user, d.cfg.Links)
+	return d.issue(ctx, store.LinkSession, user, vouched{}, d.cfg.Links)
 }
 
 // Linked says whom a link signs in, and does not use it up: whoever looks ahead at
 // an address, as mail and chat programs do, is no person. The error is as Follow's.
 func (d *Desk) Linked(ctx context.Context, link string, from From) (store.UserID, error) {
 	from.How = "link"
-	s, err := d.store.Session(ctx, sha256.Sum256([]byte(link)))
+	s, err := d.store.Session(ctx, hashOf(link))
 	switch {
 	case errors.Is(err, store.ErrNotFound), err == nil && s.Kind != store.LinkSession:
 		return 0, errLinkOver
@@ -116,7 +120,7 @@ func (d *Desk) Follow(ctx context.Context, link, old string, from From) (secret 
 		return "", err
 	}
 	// Of two who follow it at once one succeeds.
-	_, err = d.store.EndSession(ctx, sha256.Sum256([]byte(link)), d.now())
+	_, err = d.store.EndSession(ctx, hashOf(link), d.now())
 	if errors.Is(err, store.ErrNotFound) {
 		return "", errLinkOver
 	}
@@ -124,13 +128,13 @@ func (d *Desk) Follow(ctx context.Context, link, old string, from From) (secret 
 		return "", fmt.Errorf("follow a link: %w", err)
 	}
 	from.How = "link"
-	return d.begin(ctx, user, old, from)
+	return d.begin(ctx, user, vouched{}, old, from)
 }
 
 // Session finds whose browser shows a secret. Otherwise the error is
 // [ErrNoSession], or the store's.
 func (d *Desk) Session(ctx context.Context, secret string) (store.UserID, error) {
-	hash, now := sha256.Sum256([]byte(secret)), d.now()
+	hash, now := hashOf(secret), d.now()
 	s, err := d.session(ctx, hash)
 	switch {
 	case errors.Is(err, store.ErrNotFound):
@@ -139,6 +143,9 @@ func (d *Desk) Session(ctx context.Context, secret string) (store.UserID, error)
 		return 0, fmt.Errorf("find the session: %w", err)
 	case s.Kind != store.BrowserSession, !s.Ended.IsZero(), !now.Before(s.Until), now.Sub(s.Seen) >= d.cfg.Idle:
 		return 0, ErrNoSession
+	}
+	if err := d.renew(ctx, secret, s); err != nil {
+		return 0, err
 	}
 	if now.Sub(s.Seen) >= touchEvery {
 		if err := d.store.TouchSession(ctx, hash, now); err != nil {
@@ -175,6 +182,9 @@ func (d *Desk) session(ctx context.Context, hash [32]byte) (store.Session, error
 	return f.session, nil
 }
 
+// hashOf is under what a secret is stored.
+func hashOf(secret string) [32]byte { return sha256.Sum256([]byte(secret)) }
+
 func (d *Desk) drop(hash [32]byte) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -182,7 +192,7 @@ func (d *Desk) drop(hash [32]byte) {
 }
 
 func (d *Desk) end(ctx context.Context, secret string) error {
-	hash := sha256.Sum256([]byte(secret))
+	hash := hashOf(secret)
 	_, err := d.store.EndSession(ctx, hash, d.now())
 	d.drop(hash)
 	if err != nil && !errors.Is(err, store.ErrNotFound) {

@@ -14,6 +14,8 @@
 // Browsers are known by a secret in a cookie, of which a hash is stored. A session
 // ends when it is signed out, here or on another server of the database, within
 // [FoundFor]; when it was not used for a while; and at an age, however it is used.
+// While it is used its provider is asked every [AskEvery] whether the person is still
+// there, and in which groups.
 //
 // auth asks it about bearer tokens, the dashboard about browsers. It knows no HTTP
 // and no SQL.
@@ -47,6 +49,7 @@ type Store interface {
 	AddSession(ctx context.Context, s store.Session) error
 	Session(ctx context.Context, hash [32]byte) (store.Session, error)
 	TouchSession(ctx context.Context, hash [32]byte, at time.Time) error
+	RenewSession(ctx context.Context, hash [32]byte, was, is time.Time, renewal string) (bool, error)
 	EndSession(ctx context.Context, hash [32]byte, at time.Time) (store.Session, error)
 	EndSessions(ctx context.Context, user store.UserID, kind store.SessionKind, at time.Time) (int, error)
 	Invitations(ctx context.Context, org store.OrgID, email string) ([]store.Invitation, error)

@@ -95,7 +95,7 @@ func TestNobodyComesInByAccident(t *testing.T) {
 	} {
 		c := f.claims("sub-stranger")
 		change(&c)
-		if _, err := f.a.Enter(context.Background(), c, "", From{}); api.CodeOf(err) != api.Permission {
+		if _, err := f.a.Enter(context.Background(), c, "", "", From{}); api.CodeOf(err) != api.Permission {
 			t.Errorf("%s: %v", what, err)
 		}
 	}
@@ -113,7 +113,7 @@ func TestSameNameIsNoIdentity(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	secret, err := f.a.Enter(ctx, f.claims("sub-1"), "", From{})
+	secret, err := f.a.Enter(ctx, f.claims("sub-1"), "", "", From{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -122,7 +122,7 @@ func TestSameNameIsNoIdentity(t *testing.T) {
 		t.Errorf("%+v, %v", m, err)
 	}
 	f.invite(f.org, "dana", api.Viewer)
-	if secret, err = f.a.Enter(ctx, f.claims("sub-2"), "", From{}); err != nil {
+	if secret, err = f.a.Enter(ctx, f.claims("sub-2"), "", "", From{}); err != nil {
 		t.Fatal(err)
 	}
 	if user, err = f.a.Session(ctx, secret); err != nil || user != token.User {
@@ -160,7 +160,7 @@ func TestSessionsEnd(t *testing.T) {
 	ctx := context.Background()
 	enter := func(old string) string {
 		t.Helper()
-		secret, err := f.a.Enter(ctx, f.claims("sub-1"), old, From{})
+		secret, err := f.a.Enter(ctx, f.claims("sub-1"), "", old, From{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -276,7 +276,7 @@ func TestWhoWasTakenOutStaysOut(t *testing.T) {
 	}
 	f.remove("dana")
 	for how, enter := range map[string]func() (string, error){
-		"provider": func() (string, error) { return f.a.Enter(ctx, f.claims("sub-1"), "", From{Address: "192.0.2.7"}) },
+		"provider": func() (string, error) { return f.a.Enter(ctx, f.claims("sub-1"), "", "", From{Address: "192.0.2.7"}) },
 		"link":     func() (string, error) { return f.a.Follow(ctx, link, "", From{Address: "192.0.2.7"}) },
 	} {
 		f.refused = nil
@@ -290,7 +290,7 @@ func TestWhoWasTakenOutStaysOut(t *testing.T) {
 	}
 	f.clock = f.clock.Add(time.Minute)
 	f.invite(f.org, "", api.Viewer)
-	if _, err := f.a.Enter(ctx, f.claims("sub-1"), "", From{}); err != nil {
+	if _, err := f.a.Enter(ctx, f.claims("sub-1"), "", "", From{}); err != nil {
 		t.Fatal(err)
 	}
 	if m := f.member(user); m.Role != api.Viewer || !m.Removed.IsZero() {

@@ -37,6 +37,11 @@ type Session struct {
 	Seen    time.Time // when it was last used, about
 	Until   time.Time
 	Ended   time.Time // zero: not
+	// Issuer is the provider that vouched, and Renewal what it takes for a fresh word
+	// on the person, sealed for whoever holds the secret; both may be empty.
+	Issuer  string
+	Renewal string
+	Asked   time.Time // when the provider was asked last
 }
 
 // Invitation lets whoever signs in first with a verified address join an

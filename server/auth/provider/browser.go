@@ -44,26 +44,76 @@ func NewVerifier() string { return oauth2.GenerateVerifier() }
 func (p *Provider) oauth(k *known, redirect string) *oauth2.Config {
 	return &oauth2.Config{
 		ClientID: p.cfg.ClientID, ClientSecret: p.cfg.ClientSecret, Endpoint: k.oidc.Endpoint(), RedirectURL: redirect,
-		Scopes: p.scopes(k, "profile", "email", "groups"),
+		Scopes: p.scopes(k, "profile", "email", "groups", oidc.ScopeOfflineAccess),
 	}
 }
 
-// Finish takes the code that a browser came back with and says who it is. The ID
-// token has to be for this very sign-in.
-func (p *Provider) Finish(ctx context.Context, f Flow, redirect, code string) (Claims, error) {
+// Finish takes the code that a browser came back with and says who it is, and what
+// [Provider.Renew] takes, if the provider gives any. The ID token has to be for this
+// very sign-in.
+func (p *Provider) Finish(ctx context.Context, f Flow, redirect, code string) (who Claims, renewal string, err error) {
 	k, err := p.discover(ctx)
 	if err != nil {
-		return Claims{}, p.unavailable(err)
+		return Claims{}, "", p.unavailable(err)
 	}
 	token, err := p.oauth(k, redirect).Exchange(oidc.ClientContext(ctx, p.client), code, oauth2.VerifierOption(f.Verifier))
 	if err != nil {
-		// Its text may hold what the provider answered; only the code is ours to show.
-		var refused *oauth2.RetrieveError
-		if errors.As(err, &refused) && refused.ErrorCode != "" {
-			return Claims{}, refusef("code", "the identity provider does not take the sign-in: %s", clean(refused.ErrorCode))
+		if code := refusedFor(err); code != "" {
+			return Claims{}, "", refusef("code", "the identity provider does not take the sign-in: %s", code)
 		}
-		return Claims{}, &Unavailable{Issuer: p.cfg.Issuer, Err: errors.New("it did not exchange the code")}
+		return Claims{}, "", &Unavailable{Issuer: p.cfg.Issuer, Err: errors.New("it did not exchange the code")}
 	}
+	if who, err = p.vouched(ctx, token); err != nil {
+		return Claims{}, "", err
+	}
+	if who.Nonce == "" || who.Nonce != f.Nonce {
+		return Claims{}, "", refusef("nonce", "the ID token was not made for this sign-in")
+	}
+	return who, token.RefreshToken, nil
+}
+
+// Renew asks the provider anew about somebody who signed in, and says what to take
+// next time. A [Refusal] is its word that the sign-in is over; anything else says
+// nothing of the person.
+func (p *Provider) Renew(ctx context.Context, subject, renewal string) (who Claims, next string, err error) {
+	k, err := p.discover(ctx)
+	if err != nil {
+		return Claims{}, "", p.unavailable(err)
+	}
+	ctx = oidc.ClientContext(ctx, p.client)
+	token, err := p.oauth(k, "").TokenSource(ctx, &oauth2.Token{RefreshToken: renewal}).Token()
+	if err != nil {
+		if refusedFor(err) == "invalid_grant" { // others are about us, not about the person
+			return Claims{}, "", refusef("renewal", "the identity provider has ended the sign-in")
+		}
+		return Claims{}, "", &Unavailable{Issuer: p.cfg.Issuer, Err: errors.New("it did not renew the sign-in")}
+	}
+	next = token.RefreshToken // the one of before, where the provider gives no other
+	if raw, _ := token.Extra("id_token").(string); raw != "" {
+		who, err = p.vouched(ctx, token)
+	} else {
+		who = Claims{Issuer: p.cfg.Issuer, Subject: subject, Issued: p.now()}
+		err = p.fill(ctx, &who, token.AccessToken)
+	}
+	if err == nil && who.Subject != subject {
+		err = refusef("subject", "the provider speaks of somebody else than who signed in")
+	}
+	return who, next, err
+}
+
+// refusedFor is the provider's code for why it gave no tokens, or nothing when it
+// did not answer in that form. The error's text may hold all that it answered; only
+// the code is ours to show.
+func refusedFor(err error) string {
+	var refused *oauth2.RetrieveError
+	if errors.As(err, &refused) {
+		return clean(refused.ErrorCode)
+	}
+	return ""
+}
+
+// vouched is whom the ID token speaks of that came with others.
+func (p *Provider) vouched(ctx context.Context, token *oauth2.Token) (Claims, error) {
 	raw, _ := token.Extra("id_token").(string)
 	t, err := parse(raw)
 	if err != nil {
@@ -76,13 +126,21 @@ func (p *Provider) Finish(ctx context.Context, f Flow, redirect, code string) (C
 	if err != nil {
 		return Claims{}, err
 	}
-	if claims.Nonce == "" || claims.Nonce != f.Nonce {
-		return Claims{}, refusef("nonce", "the ID token was not made for this sign-in")
-	}
 	if claims.Email == "" || !claims.Grouped {
-		if more, err := p.userInfo(ctx, token.AccessToken); err == nil && text(more["sub"]) == claims.Subject {
-			p.cfg.describe(&claims, more)
-		}
+		_ = p.fill(ctx, &claims, token.AccessToken) // what it does not say stays unknown
 	}
 	return claims, nil
+}
+
+// fill reads of the provider's userinfo what is not known of a person.
+func (p *Provider) fill(ctx context.Context, c *Claims, access string) error {
+	more, err := p.userInfo(ctx, access)
+	if err != nil {
+		return p.unavailable(err)
+	}
+	if text(more["sub"]) != c.Subject {
+		return refusef("subject", "the provider speaks of somebody else than who signed in")
+	}
+	p.cfg.describe(c, more)
+	return nil
 }

@@ -17,13 +17,14 @@ const (
 	insertIdentity = `INSERT INTO identities (issuer, subject, user_id, created, vouched) VALUES ($1, $2, $3, $4, to_timestamp(0)) ON CONFLICT (issuer, subject) DO NOTHING`
 	vouchIdentity  = `UPDATE identities SET vouched = $3 WHERE issuer = $1 AND subject = $2 AND vouched <= $3`
 
-	sessionColumns = `hash, kind, user_id, created, seen, until, ended`
+	sessionColumns = `hash, kind, user_id, created, seen, until, ended, issuer, renewal, asked`
 	selectSession  = `SELECT ` + sessionColumns + ` FROM sessions WHERE hash = $1`
-	insertSession  = `INSERT INTO sessions (` + sessionColumns + `) VALUES ($1, $2, $3, $4, $5, $6, $7) ON CONFLICT (hash) DO NOTHING`
+	insertSession  = `INSERT INTO sessions (` + sessionColumns + `) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10) ON CONFLICT (hash) DO NOTHING`
 	dropSessions   = `DELETE FROM sessions WHERE until < $1`
 	touchSession   = `UPDATE sessions SET seen = $2 WHERE hash = $1 AND seen < $2`
-	endSession     = `UPDATE sessions SET ended = $2 WHERE hash = $1 AND ended IS NULL RETURNING ` + sessionColumns
-	endSessionsOf  = `UPDATE sessions SET ended = $3 WHERE user_id = $1 AND kind = $2 AND ended IS NULL AND until > $3`
+	renewSession   = `UPDATE sessions SET asked = $3, renewal = $4 WHERE hash = $1 AND asked = $2 AND ended IS NULL`
+	endSession     = `UPDATE sessions SET ended = $2, renewal = '' WHERE hash = $1 AND ended IS NULL RETURNING ` + sessionColumns
+	endSessionsOf  = `UPDATE sessions SET ended = $3, renewal = '' WHERE user_id = $1 AND kind = $2 AND ended IS NULL AND until > $3`
 
 	selectInvitations = `SELECT org_id, email, user_name, role, created, until FROM invitations
 WHERE ($1::bigint = 0 OR org_id = $1) AND ($2::text = '' OR email = $2) ORDER BY org_id, email`
@@ -82,7 +83,8 @@ func (db *DB) AddSession(ctx context.Context, s store.Session) error {
 		if _, err := conn.Exec(ctx, dropSessions, millis(s.Created.Add(-store.SessionKept))); err != nil {
 			return err
 		}
-		_, err := conn.Exec(ctx, insertSession, s.Hash[:], string(s.Kind), int64(s.User), millis(s.Created), millis(s.Seen), millis(s.Until), instant(s.Ended))
+		_, err := conn.Exec(ctx, insertSession, s.Hash[:], string(s.Kind), int64(s.User), millis(s.Created), millis(s.Seen), millis(s.Until), instant(s.Ended),
+			s.Issuer, []byte(s.Renewal), millis(s.Asked))
 		return err
 	})
 }
@@ -99,8 +101,10 @@ func (db *DB) Session(ctx context.Context, hash [32]byte) (s store.Session, err 
 func scanSession(row pgx.Row) (s store.Session, err error) {
 	var kind string
 	var ended *time.Time
-	err = row.Scan((*hash)(&s.Hash), &kind, (*int64)(&s.User), &s.Created, &s.Seen, &s.Until, &ended)
+	var renewal []byte
+	err = row.Scan((*hash)(&s.Hash), &kind, (*int64)(&s.User), &s.Created, &s.Seen, &s.Until, &ended, &s.Issuer, &renewal, &s.Asked)
 	s.Kind, s.Created, s.Seen, s.Until, s.Ended = store.SessionKind(kind), s.Created.UTC(), s.Seen.UTC(), s.Until.UTC(), moment(ended)
+	s.Renewal, s.Asked = string(renewal), s.Asked.UTC()
 	return s, err
 }
 
@@ -110,6 +114,16 @@ func (db *DB) TouchSession(ctx context.Context, hash [32]byte, at time.Time) err
 		_, err := conn.Exec(ctx, touchSession, hash[:], millis(at))
 		return err
 	})
+}
+
+// RenewSession notes that a session's provider was asked, see [store.Store].
+func (db *DB) RenewSession(ctx context.Context, hash [32]byte, was, is time.Time, renewal string) (renewed bool, err error) {
+	err = db.read(ctx, "renewing a session", func(conn *pgxpool.Conn) error {
+		tag, err := conn.Exec(ctx, renewSession, hash[:], millis(was), millis(is), []byte(renewal))
+		renewed = tag.RowsAffected() > 0
+		return err
+	})
+	return renewed, err
 }
 
 // EndSession ends a session, once. [store.ErrNotFound].

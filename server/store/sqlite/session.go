@@ -14,14 +14,14 @@ const (
 	insertIdentity = `INSERT INTO identities (issuer, subject, user_id, created, vouched) VALUES (?, ?, ?, ?, 0)`
 	vouchIdentity  = `UPDATE identities SET vouched = ?3 WHERE issuer = ?1 AND subject = ?2 AND vouched <= ?3`
 
-	sessionColumns = `SELECT hash, kind, user_id, created, seen, until, ended FROM sessions `
-	selectSession  = sessionColumns + `WHERE hash = ?`
-	insertSession  = `INSERT INTO sessions (hash, kind, user_id, created, seen, until, ended) VALUES (?, ?, ?, ?, ?, ?, ?)
-ON CONFLICT (hash) DO NOTHING`
-	dropSessions  = `DELETE FROM sessions WHERE until < ?`
-	touchSession  = `UPDATE sessions SET seen = ?2 WHERE hash = ?1 AND seen < ?2`
-	endSession    = `UPDATE sessions SET ended = ?2 WHERE hash = ?1 AND ended IS NULL RETURNING hash, kind, user_id, created, seen, until, ended`
-	endSessionsOf = `UPDATE sessions SET ended = ?3 WHERE user_id = ?1 AND kind = ?2 AND ended IS NULL AND until > ?3`
+	sessionColumns = `hash, kind, user_id, created, seen, until, ended, issuer, renewal, asked`
+	selectSession  = `SELECT ` + sessionColumns + ` FROM sessions WHERE hash = ?`
+	insertSession  = `INSERT INTO sessions (` + sessionColumns + `) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (hash) DO NOTHING`
+	dropSessions   = `DELETE FROM sessions WHERE until < ?`
+	touchSession   = `UPDATE sessions SET seen = ?2 WHERE hash = ?1 AND seen < ?2`
+	renewSession   = `UPDATE sessions SET asked = ?3, renewal = ?4 WHERE hash = ?1 AND asked = ?2 AND ended IS NULL`
+	endSession     = `UPDATE sessions SET ended = ?2, renewal = x'' WHERE hash = ?1 AND ended IS NULL RETURNING ` + sessionColumns
+	endSessionsOf  = `UPDATE sessions SET ended = ?3, renewal = x'' WHERE user_id = ?1 AND kind = ?2 AND ended IS NULL AND until > ?3`
 
 	selectInvitations = `SELECT org_id, email, user_name, role, created, until FROM invitations
 WHERE (?1 = 0 OR org_id = ?1) AND (?2 = '' OR email = ?2) ORDER BY org_id, email`
@@ -77,7 +77,8 @@ func (db *DB) AddSession(ctx context.Context, s store.Session) error {
 		if _, err := tx.ExecContext(ctx, dropSessions, s.Created.Add(-store.SessionKept).UnixMilli()); err != nil {
 			return err
 		}
-		_, err := tx.ExecContext(ctx, insertSession, s.Hash[:], string(s.Kind), s.User, s.Created.UnixMilli(), s.Seen.UnixMilli(), s.Until.UnixMilli(), instant(s.Ended))
+		_, err := tx.ExecContext(ctx, insertSession, s.Hash[:], string(s.Kind), s.User, s.Created.UnixMilli(), s.Seen.UnixMilli(), s.Until.UnixMilli(), instant(s.Ended),
+			s.Issuer, []byte(s.Renewal), s.Asked.UnixMilli())
 		return err
 	})
 }
@@ -92,7 +93,8 @@ func (db *DB) Session(ctx context.Context, hash [32]byte) (s store.Session, err 
 }
 
 func scanSession(row scanner) (s store.Session, err error) {
-	err = row.Scan((*hash)(&s.Hash), &s.Kind, &s.User, (*moment)(&s.Created), (*moment)(&s.Seen), (*moment)(&s.Until), (*moment)(&s.Ended))
+	err = row.Scan((*hash)(&s.Hash), &s.Kind, &s.User, (*moment)(&s.Created), (*moment)(&s.Seen), (*moment)(&s.Until), (*moment)(&s.Ended),
+		&s.Issuer, &s.Renewal, (*moment)(&s.Asked))
 	return s, err
 }
 
@@ -102,6 +104,20 @@ func (db *DB) TouchSession(ctx context.Context, hash [32]byte, at time.Time) err
 		_, err := tx.ExecContext(ctx, touchSession, hash[:], at.UnixMilli())
 		return err
 	})
+}
+
+// RenewSession notes that a session's provider was asked, see [store.Store].
+func (db *DB) RenewSession(ctx context.Context, hash [32]byte, was, is time.Time, renewal string) (renewed bool, err error) {
+	err = db.change(ctx, "renewing a session", func(ctx context.Context, tx *sql.Tx) error {
+		result, err := tx.ExecContext(ctx, renewSession, hash[:], was.UnixMilli(), is.UnixMilli(), []byte(renewal))
+		if err != nil {
+			return err
+		}
+		n, err := result.RowsAffected()
+		renewed = n > 0
+		return err
+	})
+	return renewed, err
 }
 
 // EndSession ends a session, once. [store.ErrNotFound].

@@ -65,7 +65,7 @@ func testVouching(t *testing.T, w *world) {
 }
 
 func newSession(w *world, kind store.SessionKind) store.Session {
-	s := store.Session{Kind: kind, User: w.token.User, Created: at(0), Seen: at(0), Until: at(60)}
+	s := store.Session{Kind: kind, User: w.token.User, Created: at(0), Seen: at(0), Until: at(60), Issuer: "https://login.example", Renewal: "sealed \x00\xff", Asked: at(0)}
 	_, _ = rand.Read(s.Hash[:])
 	return s
 }
@@ -95,9 +95,14 @@ func testSessions(t *testing.T, w *world) {
 	}
 	s.Seen = at(7)
 	want(s)
-	s.Ended = at(9)
+	testRenewal(t, w, &s)
+	want(s)
+	s.Ended, s.Renewal = at(9), ""
 	if got, err := w.store.EndSession(ctx, s.Hash, at(9)); err != nil || got != s {
 		t.Errorf("EndSession: %+v, %v", got, err)
+	}
+	if renewed, err := w.store.RenewSession(ctx, s.Hash, s.Asked, at(11), "again"); renewed || err != nil {
+		t.Errorf("renewed after its end: %v, %v", renewed, err)
 	}
 	if _, err := w.store.EndSession(ctx, s.Hash, at(10)); !errors.Is(err, store.ErrNotFound) {
 		t.Errorf("ended twice: %v, want ErrNotFound", err)
@@ -113,6 +118,22 @@ func testSessions(t *testing.T, w *world) {
 	if _, err := w.store.Session(ctx, s.Hash); !errors.Is(err, store.ErrNotFound) {
 		t.Errorf("a session of long ago: %v, want ErrNotFound", err)
 	}
+}
+
+// testRenewal: of two who want to ask a session's provider only one does.
+func testRenewal(t *testing.T, w *world, s *store.Session) {
+	t.Helper()
+	for _, c := range []struct {
+		was, is api.Version
+		renewal string
+		want    bool
+	}{{0, 8, s.Renewal, true}, {0, 8, "too late", false}, {8, 8, "next", true}} {
+		renewed, err := w.store.RenewSession(t.Context(), s.Hash, at(c.was), at(c.is), c.renewal)
+		if renewed != c.want || err != nil {
+			t.Errorf("asked about at %d, then at %d: %v, %v; want %v", c.was, c.is, renewed, err, c.want)
+		}
+	}
+	s.Asked, s.Renewal = at(8), "next"
 }
 
 // testSessionsOfUser: signing out everywhere ends what is of the kind and the user,

@@ -1,0 +1,4 @@
+ALTER TABLE sessions
+    DROP COLUMN asked,
+    DROP COLUMN renewal,
+    DROP COLUMN issuer;

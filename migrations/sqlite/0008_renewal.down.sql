@@ -1,0 +1,3 @@
+ALTER TABLE sessions DROP COLUMN asked;
+ALTER TABLE sessions DROP COLUMN renewal;
+ALTER TABLE sessions DROP COLUMN issuer;
