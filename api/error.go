@@ -152,12 +152,14 @@ type Details struct {
 	Offset          int64          `json:"offset,omitempty"`
 	Conflicts       []Standing     `json:"conflicts,omitzero"`
 	Refused         []EntryFinding `json:"refused,omitzero"` // what policy refuses, never the text
-	Version         *Version       `json:"version,omitempty"`
-	Checksum        Checksum       `json:"checksum,omitempty"`
-	RequestID       string         `json:"request_id,omitempty"`
-	Organizations   []string       `json:"organizations,omitempty"` // those that may be named
-	MaxRepos        int            `json:"max_repos,omitempty"`
-	MaxPerMinute    int            `json:"max_per_minute,omitempty"`
+	// Quicker is the change that came before an edit of one entry.
+	Quicker       *HistoryChange `json:"quicker,omitempty"`
+	Version       *Version       `json:"version,omitempty"`
+	Checksum      Checksum       `json:"checksum,omitempty"`
+	RequestID     string         `json:"request_id,omitempty"`
+	Organizations []string       `json:"organizations,omitempty"` // those that may be named
+	MaxRepos      int            `json:"max_repos,omitempty"`
+	MaxPerMinute  int            `json:"max_per_minute,omitempty"`
 }
 
 // Standing is one key and what stands there now: a checksum, or null for

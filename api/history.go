@@ -86,6 +86,7 @@ type Restore struct {
 	// Otherwise the restore takes whatever stands there.
 	Base   *Checksum
 	OnBase bool
+	Reason string // for the audit; may be empty
 }
 
 // restoreBody is a Restore on the wire.
@@ -93,11 +94,12 @@ type restoreBody struct {
 	Key     Key              `json:"key"`
 	Version Version          `json:"version"`
 	Base    *json.RawMessage `json:"baseChecksum,omitempty"`
+	Reason  string           `json:"reason,omitempty"`
 }
 
 // MarshalJSON writes baseChecksum only when the restore names one.
 func (r Restore) MarshalJSON() ([]byte, error) {
-	body := restoreBody{Key: r.Key, Version: r.Version}
+	body := restoreBody{Key: r.Key, Version: r.Version, Reason: r.Reason}
 	if r.OnBase {
 		base, err := json.Marshal(r.Base)
 		if err != nil {
@@ -132,6 +134,14 @@ func DecodeRestore(data []byte) (Restore, error) {
 		return Restore{}, badRestore("version is missing, or not a version")
 	}
 	r.Version = Version(version)
+	if reason, named := fields["reason"]; named && reason != nil {
+		if r.Reason, ok = reason.(string); !ok {
+			return Restore{}, badRestore("reason is not a string")
+		}
+		if err := CheckNote(r.Reason); err != nil {
+			return Restore{}, badRestore(err.Error())
+		}
+	}
 	base, named := fields["baseChecksum"]
 	r.OnBase = named
 	if text, ok := base.(string); ok {

@@ -9,11 +9,13 @@ import (
 )
 
 // The actions of the records of a repo. A push is a PUT, a restore the push of an
-// earlier text or of an earlier deletion, a redaction withdraws contents; the others are
+// earlier text or of an earlier deletion, a move the push of an entry's text under another
+// key together with its deletion under the old one, a redaction withdraws contents; the others are
 // what became of a proposal.
 const (
 	ActionPush    = "push"
 	ActionRestore = "restore"
+	ActionMove    = "move"
 	ActionApprove = "approve"
 	ActionReject  = "reject"
 	ActionRedact  = "redact"
@@ -48,7 +50,7 @@ type Review struct {
 // Subject writes the review as a record keeps it, see [Push.Subject].
 func (r Review) Subject() []byte { return subject(r) }
 
-// Push is the subject of a record of a push and of a restore: by what whoever made
+// Push is the subject of a record of a push, of a restore and of a move: by what whoever made
 // it was known and from where, as in a [Deed], and what it changed.
 type Push struct {
 	How      string       `json:"how,omitempty"`      // token, provider, session
@@ -60,6 +62,7 @@ type Push struct {
 	// back: nobody else has seen any of it.
 	Proposed  []KeyChange `json:"proposed,omitempty"`
 	Withdrawn []api.Key   `json:"withdrawn,omitempty"`
+	Reason    string      `json:"reason,omitempty"` // as whoever made it gave one
 }
 
 // KeyChange is what a push did to one key. A side on which nothing was live is

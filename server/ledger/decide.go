@@ -297,11 +297,7 @@ func (r *request) setOf(w store.Write) *set {
 // record is the audit record of the change that makes head, chained to the one
 // before it.
 func (r *request) record(head store.Head, p parts) audit.Record {
-	push := audit.Push{How: r.caller.How, From: r.caller.From, Restored: r.restored, Checksum: head.Checksum, Keys: []audit.KeyChange{}}
-	action := audit.ActionPush
-	if r.restored > 0 {
-		action = audit.ActionRestore
-	}
+	push := audit.Push{How: r.caller.How, From: r.caller.From, Restored: r.purpose.restored, Checksum: head.Checksum, Keys: []audit.KeyChange{}, Reason: r.purpose.reason}
 	for _, w := range p.direct {
 		push.Keys = append(push.Keys, lineOf(w))
 	}
@@ -311,7 +307,7 @@ func (r *request) record(head store.Head, p parts) audit.Record {
 	for _, s := range p.withdrawn {
 		push.Withdrawn = append(push.Withdrawn, s.Key)
 	}
-	return r.caller.record(head, action, push.Subject())
+	return r.caller.record(head, cmp.Or(r.purpose.action, audit.ActionPush), push.Subject())
 }
 
 func lineOf(w store.Write) audit.KeyChange {

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/teammem/teammem/api"
+	"github.com/teammem/teammem/server/audit"
 	"github.com/teammem/teammem/server/store"
 )
 
@@ -58,6 +59,35 @@ func withProposals(past []store.Past, mine []store.Shadow, key api.Key, before a
 		}
 	}
 	return past
+}
+
+// Authors says who last changed each live entry. What the caller proposed is their own.
+func (l *Ledger) Authors(ctx context.Context, caller Caller, repo api.RepoSlug) (map[api.Key]store.Authored, error) {
+	all, err := l.store.Authors(ctx, caller.ref(repo))
+	if err != nil {
+		return nil, l.explain(ctx, caller, repo, "read the authors", err)
+	}
+	head, err := l.store.Head(ctx, caller.ref(repo))
+	if err != nil {
+		return nil, l.explain(ctx, caller, repo, "read the authors", err)
+	}
+	byKey := make(map[api.Key]store.Authored, len(all))
+	for _, a := range all {
+		byKey[a.Key] = a
+	}
+	if head.Proposals == 0 {
+		return byKey, nil
+	}
+	_, mine, err := l.proposed(ctx, caller, repo)
+	if err != nil {
+		return nil, err
+	}
+	for _, s := range mine {
+		if open(s) && !s.Deleted {
+			byKey[s.Key] = store.Authored{Key: s.Key, Version: s.Proposal.Version, At: s.At, UserName: s.User, Client: s.Client}
+		}
+	}
+	return byKey, nil
 }
 
 // At finds how an entry stood at a version: the last change of its key up to
@@ -116,7 +146,7 @@ func (l *Ledger) Restore(ctx context.Context, caller Caller, repo api.RepoSlug, 
 	} else {
 		push.Entries = map[api.Key]string{ask.Key: string(content)}
 	}
-	return l.push(ctx, caller, repo, push, api.Tags{}, past.Version)
+	return l.push(ctx, caller, repo, push, api.Tags{}, purpose{audit.ActionRestore, past.Version, ask.Reason})
 }
 
 // restoreBase is the base to restore on: the caller's, or what stands now.

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/teammem/teammem/api"
+	"github.com/teammem/teammem/server/audit"
 	"github.com/teammem/teammem/server/store"
 )
 
@@ -96,6 +97,15 @@ func (r *request) part(state store.State, pending []store.Write) (parts, error) 
 	}
 	if len(p.proposed) > 0 || len(state.Mine) > 0 {
 		r.follow(state, &p)
+	}
+	if r.purpose.action == audit.ActionMove && len(p.proposed) > 0 {
+		// Half a move would take the entry away from everybody until the other half is
+		// approved, or leave it twice.
+		for _, w := range p.direct {
+			p.proposed = append(p.proposed, held{w, detail{Why: "it is half of a move whose other half waits for approval", Needed: 1}})
+		}
+		p.direct = nil
+		slices.SortFunc(p.proposed, func(a, b held) int { return cmp.Compare(a.Key, b.Key) })
 	}
 	return p, nil
 }

@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/teammem/teammem/api"
+	"github.com/teammem/teammem/server/audit"
 	"github.com/teammem/teammem/server/events"
 	"github.com/teammem/teammem/server/store"
 )
@@ -31,11 +32,18 @@ type Result struct {
 // Asking for nothing of a repo without memory makes none: the head has version 0
 // then, and the checksum of the empty set.
 func (l *Ledger) Push(ctx context.Context, caller Caller, repo api.RepoSlug, push api.Push, ifMatch api.Tags) (Result, error) {
-	return l.push(ctx, caller, repo, push, ifMatch, 0)
+	return l.push(ctx, caller, repo, push, ifMatch, purpose{action: audit.ActionPush})
 }
 
-// push is Push; restored is the version that the push restores, for the record, or 0.
-func (l *Ledger) push(ctx context.Context, caller Caller, repo api.RepoSlug, push api.Push, ifMatch api.Tags, restored api.Version) (Result, error) {
+// purpose is what a push is for, as its record tells.
+type purpose struct {
+	action   string
+	restored api.Version // that it restores; 0: none
+	reason   string      // as its maker gave one
+}
+
+// push is Push for any purpose.
+func (l *Ledger) push(ctx context.Context, caller Caller, repo api.RepoSlug, push api.Push, ifMatch api.Tags, why purpose) (Result, error) {
 	rules, err := l.inForce(ctx, caller)
 	if err != nil {
 		return Result{}, err
@@ -44,7 +52,7 @@ func (l *Ledger) push(ctx context.Context, caller Caller, repo api.RepoSlug, pus
 	if err != nil {
 		return Result{}, err
 	}
-	ask.restored = restored
+	ask.purpose = why
 	if err := l.examine(ctx, rules, ask, push.Entries); err != nil {
 		return Result{}, l.explain(ctx, caller, repo, "scan", err)
 	}
@@ -102,8 +110,8 @@ type request struct {
 	repoEntries  int
 	repoBytes    int64 // 0: any number
 	policy       api.Policy
-	seed         [16]byte    // of the ids of what it proposes
-	restored     api.Version // that this restores; 0: none
+	seed         [16]byte // of the ids of what it proposes
+	purpose      purpose
 }
 
 // write is one entry to be written.

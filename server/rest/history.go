@@ -9,6 +9,7 @@ import (
 	"github.com/aymanbagabas/go-udiff"
 
 	"github.com/teammem/teammem/api"
+	"github.com/teammem/teammem/server/ledger"
 	"github.com/teammem/teammem/server/store"
 )
 
@@ -142,14 +143,7 @@ func (h *Handler) getEntry(c *call) error {
 	if err != nil {
 		return err
 	}
-	return writeJSON(c, http.StatusOK, api.EntryAt{HistoryChange: changeOf(past), Content: string(content), Modified: api.NewTime(past.Modified)})
-}
-
-func changeOf(past store.Past) api.HistoryChange {
-	return api.HistoryChange{
-		Key: past.Key, Version: past.Version, At: api.NewTime(past.At), User: past.UserName, Client: past.Client,
-		Deleted: past.Deleted, Checksum: past.Checksum, Previous: past.Previous, Bytes: past.Size,
-	}
+	return writeJSON(c, http.StatusOK, api.EntryAt{HistoryChange: ledger.WireChange(past), Content: string(content), Modified: api.NewTime(past.Modified)})
 }
 
 // listHistory lists changes, newest first. A page holds whole versions, so that a
@@ -169,7 +163,7 @@ func (h *Handler) listHistory(c *call) error {
 		return err
 	}
 	for _, p := range past {
-		change := changeOf(p)
+		change := ledger.WireChange(p)
 		if r, ok := gone[p.Checksum]; ok {
 			redacted := wireRedaction(r)
 			change.Redacted = &redacted

@@ -158,6 +158,8 @@ type Store interface {
 	// (0: from the newest), of at most limit versions. A version is never cut in
 	// two, so the last one's number is the next page's before.
 	History(ctx context.Context, ref RepoRef, key api.Key, before api.Version, limit int) ([]Past, error)
+	// Authors lists who last changed each live entry, and when, in key order.
+	Authors(ctx context.Context, ref RepoRef) ([]Authored, error)
 	// Proposals lists those of an organization.
 	Proposals(ctx context.Context, org OrgID, query ProposalQuery) ([]Proposal, error)
 	// Proposal finds one by its public id. [ErrNotFound].
@@ -352,6 +354,15 @@ type Author struct {
 // Past is one change of one key, as history keeps it.
 type Past struct {
 	Write    // without Body and Fold
+	Version  api.Version
+	At       time.Time
+	UserName string
+	Client   string
+}
+
+// Authored says who last changed a live entry.
+type Authored struct {
+	Key      api.Key
 	Version  api.Version
 	At       time.Time
 	UserName string

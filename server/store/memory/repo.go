@@ -106,6 +106,28 @@ func (s *Store) History(ctx context.Context, ref store.RepoRef, key api.Key, bef
 	return found, nil
 }
 
+// Authors lists who last changed each live entry, in key order.
+func (s *Store) Authors(ctx context.Context, ref store.RepoRef) (all []store.Authored, err error) {
+	now, err := s.read(ctx)
+	if err != nil {
+		return nil, err
+	}
+	r, ok := now.repos.get(ref)
+	if !ok {
+		return nil, nil
+	}
+	for _, changes := range r.past.all() {
+		for _, past := range changes {
+			row, ok := r.rows.get(rowRef{past.Key.Fold(), past.Key})
+			if ok && !row.Deleted && row.Version == past.Version {
+				all = append(all, store.Authored{Key: past.Key, Version: past.Version, At: past.At, UserName: past.UserName, Client: past.Client})
+			}
+		}
+	}
+	slices.SortFunc(all, func(a, b store.Authored) int { return cmp.Compare(a.Key, b.Key) })
+	return all, nil
+}
+
 // Audit reads a repo's trail, oldest first.
 func (s *Store) Audit(ctx context.Context, ref store.RepoRef, after int64, limit int) ([]audit.Record, error) {
 	now, err := s.read(ctx)

@@ -29,6 +29,12 @@ WHERE h.repo_id = (SELECT id FROM repos WHERE org_id = $1 AND slug = $2)
 		WHERE repo_id = (SELECT id FROM repos WHERE org_id = $1 AND slug = $2) AND version < $3
 		ORDER BY version DESC LIMIT $4) page)
 ORDER BY h.version DESC, h.key`
+
+	selectAuthors = `SELECT e.key, e.version, v.at, coalesce(m.name, ''), v.client
+FROM entries e
+JOIN versions v ON v.repo_id = e.repo_id AND v.version = e.version
+LEFT JOIN memberships m ON m.org_id = $1 AND m.user_id = v.user_id
+WHERE e.repo_id = (SELECT id FROM repos WHERE org_id = $1 AND slug = $2) AND NOT e.deleted ORDER BY e.key`
 )
 
 // newest is above every version.
@@ -61,4 +67,17 @@ func scanPast(row pgx.CollectableRow) (p store.Past, err error) {
 		(*int64)(&p.Version), &p.At, &p.UserName, &p.Client)
 	p.Modified, p.At = moment(modified), p.At.UTC()
 	return p, err
+}
+
+// Authors lists who last changed each live entry, in key order.
+func (db *DB) Authors(ctx context.Context, ref store.RepoRef) (all []store.Authored, err error) {
+	err = db.read(ctx, "authors of "+string(ref.Slug), func(conn *pgxpool.Conn) error {
+		all, err = list(ctx, conn, func(row pgx.CollectableRow) (a store.Authored, err error) {
+			err = row.Scan((*string)(&a.Key), (*int64)(&a.Version), &a.At, &a.UserName, &a.Client)
+			a.At = a.At.UTC()
+			return a, err
+		}, selectAuthors, int64(ref.Org), string(ref.Slug))
+		return err
+	})
+	return all, err
 }

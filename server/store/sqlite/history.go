@@ -26,6 +26,12 @@ WHERE h.repo_id = (SELECT id FROM repos WHERE org_id = ?1 AND slug = ?2)
 		WHERE repo_id = (SELECT id FROM repos WHERE org_id = ?1 AND slug = ?2) AND version < ?3
 		ORDER BY version DESC LIMIT ?4))
 ORDER BY h.version DESC, h.key`
+
+	selectAuthors = `SELECT e.key, e.version, v.at, coalesce(m.name, ''), v.client
+FROM entries e
+JOIN versions v ON v.repo_id = e.repo_id AND v.version = e.version
+LEFT JOIN memberships m ON m.org_id = ?1 AND m.user_id = v.user_id
+WHERE e.repo_id = (SELECT id FROM repos WHERE org_id = ?1 AND slug = ?2) AND e.deleted = 0 ORDER BY e.key`
 )
 
 // newest is above every version.
@@ -56,4 +62,20 @@ func scanPast(row scanner) (p store.Past, err error) {
 	err = row.Scan(&p.Key, &p.Deleted, (*checksum)(&p.Checksum), (*checksum)(&p.Previous), &p.Size, (*moment)(&p.Modified),
 		&p.Version, (*moment)(&p.At), &p.UserName, &p.Client)
 	return p, err
+}
+
+// Authors lists who last changed each live entry, in key order.
+func (db *DB) Authors(ctx context.Context, ref store.RepoRef) (all []store.Authored, err error) {
+	err = db.reads(ctx, "authors of "+string(ref.Slug), func(tx *sql.Tx) error {
+		rows, err := tx.QueryContext(ctx, selectAuthors, int64(ref.Org), string(ref.Slug))
+		if err != nil {
+			return err
+		}
+		all, err = collect(rows, func(row scanner) (a store.Authored, err error) {
+			err = row.Scan(&a.Key, &a.Version, (*moment)(&a.At), &a.UserName, &a.Client)
+			return a, err
+		})
+		return err
+	})
+	return all, err
 }

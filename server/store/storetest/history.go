@@ -175,3 +175,29 @@ func testTenancy(t *testing.T, w *world) {
 		t.Errorf("after the other organization's commit:\n%swant\n%s", got, want)
 	}
 }
+
+// testAuthors: each live entry has one line, of the change that made it what it is.
+func testAuthors(t *testing.T, w *world) {
+	authors := func() (told string) {
+		t.Helper()
+		all, err := w.store.Authors(t.Context(), w.ref)
+		if err != nil {
+			t.Fatalf("Authors: %v", err)
+		}
+		for _, a := range all {
+			told += fmt.Sprintf("%s@%d by %s from %s at %s\n", a.Key, a.Version, a.UserName, a.Client, api.NewTime(a.At))
+		}
+		return told
+	}
+	if told := authors(); told != "" {
+		t.Fatalf("authors of a repo without memory: %s", told)
+	}
+	w.commit(t, write("b.md", "b1"), write("a.md", "a1"), write("gone.md", "g1"))
+	w.commit(t, write("a.md", "a2"), remove("gone.md"))
+	line := func(key api.Key, v api.Version) string {
+		return fmt.Sprintf("%s@%d by dana from %s at %s\n", key, v, w.author.Client, api.NewTime(at(v)))
+	}
+	if got, want := authors(), line("a.md", 2)+line("b.md", 1); got != want {
+		t.Errorf("got\n%swant\n%s", got, want)
+	}
+}

@@ -97,6 +97,7 @@ func Run(t *testing.T, open func(t *testing.T) store.Store, options ...Option) {
 		{"StrangeKeys", testStrangeKeys},
 		{"History", testHistory},
 		{"HistoryPages", testHistoryPages},
+		{"Authors", testAuthors},
 		{"Audit", testAudit},
 		{"Tenancy", testTenancy},
 		{"ConcurrentCommits", testConcurrentCommits},
