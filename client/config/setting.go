@@ -31,7 +31,17 @@ const (
 	TeamMemory    Name = "team-memory"    // whether agents and the memory commands see team memory
 	AgentSettings Name = "agent-settings" // the file that the agent was given by its --settings
 	TrustSettings Name = "trust-settings" // root of a project whose committed settings may name the memory directory
+
+	// The agent's background work, each with a switch of its own. Whatever they say,
+	// none of it runs without a model, and no model can be configured yet.
+	Extraction           Name = "extraction"            // memories drawn from a session
+	ExtractionUnattended Name = "extraction-unattended" // also from sessions without a person
+	SessionNotes         Name = "session-notes"         // a summary of each session
+	Dream                Name = "dream"                 // tidying of memories between sessions
 )
+
+// Jobs are the switches of background work.
+var Jobs = []Name{Extraction, ExtractionUnattended, SessionNotes, Dream}
 
 // rule is what one setting takes.
 type rule struct {
@@ -56,6 +66,11 @@ var rules = map[Name]rule{
 	TeamMemory:    {usual: "on", check: oneOf("on", "off")},
 	AgentSettings: {path: true},
 	TrustSettings: {path: true},
+
+	Extraction:           {usual: "on", check: oneOf("on", "off")},
+	ExtractionUnattended: {usual: "off", check: oneOf("on", "off")},
+	SessionNotes:         {usual: "on", check: oneOf("on", "off")},
+	Dream:                {usual: "on", check: oneOf("on", "off")},
 }
 
 // Names lists the settings, sorted.

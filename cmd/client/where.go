@@ -57,7 +57,7 @@ func (a *app) whereCommand() *cobra.Command {
 				return err
 			}
 			if explain {
-				view.Rules = t.project.Rules
+				view.Rules = append(t.project.Rules, switches(t.settings)...)
 			}
 			if a.json {
 				a.term.Value(view)
@@ -83,6 +83,21 @@ func (a *app) explainRules(v whereView) {
 		rows = append(rows, tui.Row{Label: rule.What, Text: tui.Escape(rule.Rule), Note: tui.Escape(strings.TrimSpace(rule.Value + "  " + rule.Outcome))})
 	}
 	a.term.Rows(rows)
+}
+
+// switches are those of team memory and of background work, as rules.
+func switches(s config.Settings) []project.Rule {
+	team := s.Get(config.TeamMemory)
+	rules := []project.Rule{{What: "team memory", Rule: team.Source, Value: team.Value, Outcome: "decides"}}
+	for _, job := range config.Jobs {
+		v := s.Get(job)
+		rule := project.Rule{What: strings.ReplaceAll(string(job), "-", " "), Rule: v.Source, Value: v.Value, Outcome: "decides"}
+		if v.Value == "on" {
+			rule.Outcome = "passed over: no model is configured, so it does not run"
+		}
+		rules = append(rules, rule)
+	}
+	return rules
 }
 
 func where(t *target) (whereView, error) {
