@@ -159,7 +159,7 @@ func (w *walk) entry(at string, entry fs.DirEntry) {
 	case !entry.Type().IsRegular():
 		w.list.miss(key, errNoFile)
 	case key.IsIndex():
-		w.list.Indexes = append(w.list.Indexes, key)
+		w.index(key, at)
 	default:
 		info, err := entry.Info()
 		if err != nil {
@@ -168,6 +168,17 @@ func (w *walk) entry(at string, entry fs.DirEntry) {
 		}
 		w.found = append(w.found, candidate{&w.source, at, info})
 	}
+}
+
+// index lists an index that can be opened. It is read later, as a whole.
+func (w *walk) index(key api.Key, at string) {
+	f, err := w.source.FS.Open(at)
+	if err != nil {
+		w.list.miss(key, err)
+		return
+	}
+	_ = f.Close()
+	w.list.Indexes = append(w.list.Indexes, key)
 }
 
 // read reads as much of a file as its head may take.

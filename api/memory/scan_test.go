@@ -121,3 +121,25 @@ func (c countingFile) Read(p []byte) (int, error) {
 	*c.read += n
 	return n, err
 }
+
+// closed refuses to open one file.
+type closed struct {
+	fstest.MapFS
+	name string
+}
+
+func (c closed) Open(name string) (fs.File, error) {
+	if name == c.name {
+		return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrPermission}
+	}
+	return c.MapFS.Open(name)
+}
+
+// TestAnIndexThatCannotBeRead is missed; everything else is there.
+func TestAnIndexThatCannotBeRead(t *testing.T) {
+	files := fstest.MapFS{"MEMORY.md": file("- [A](a.md)\n", 0), "sub/MEMORY.md": file("", 0), "a.md": file("x", 0)}
+	list := memory.Scan(0, memory.Source{FS: closed{files, "MEMORY.md"}})
+	if len(list.Memories) != 1 || len(list.Indexes) != 1 || len(list.Missed) != 1 || list.Missed[0].Key != "MEMORY.md" {
+		t.Errorf("%+v", list)
+	}
+}
