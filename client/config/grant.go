@@ -60,6 +60,9 @@ func (p Paths) SaveGrant(origin string, g Grant) error {
 	return p.save(origin, savedToken{Grant: &g})
 }
 
+// CanSave writes what is saved again, and so finds out whether it could be changed.
+func (p Paths) CanSave() error { return p.changeCredentials(func(*credentials) {}) }
+
 // saved reads what is kept for an origin; the zero value is nothing.
 func (p Paths) saved(origin string) (savedToken, error) {
 	c, err := p.readCredentials()

@@ -89,6 +89,11 @@ func (k *Keeper) refresh(ctx context.Context) (config.Grant, error) {
 	case g.Ended || k.fresh(&g):
 		return g, nil
 	}
+	// A refresh token is good for one use: where its successor could not be kept, on a
+	// full disk, it is left unused, and the sign-in holds.
+	if err := k.paths.CanSave(); err != nil {
+		return g, err
+	}
 	token, err := k.next(ctx, g)
 	var answer *oauth2.RetrieveError
 	switch {
