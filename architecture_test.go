@@ -23,7 +23,7 @@ var walls = []wall{
 
 	{"cmd/server", "api server server/audit server/auth server/leak server/ledger server/auth/provider server/organization server/signon server/store", "a door: it parses, calls, and maps errors to exit codes; the parts are built in server"},
 	{"server", "api api/scan server/auth server/auth/provider server/dashboard server/events server/leak server/ledger server/organization server/reading server/rest server/signon server/store server/store/postgres server/store/sqlite", "the one place where the server's parts are put together, and the only one that knows a concrete store"},
-	{"server/rest", "api server/audit server/auth server/events server/leak server/ledger server/organization server/reading server/store", "it turns requests into calls of the ledger and decides nothing itself; of the store it knows the nouns"},
+	{"server/rest", "api api/memory server/audit server/auth server/events server/leak server/ledger server/organization server/reading server/store", "it turns requests into calls of the ledger and decides nothing itself; of the store it knows the nouns"},
 	{"server/ledger", "api api/scan server/audit server/events server/store", "the rules are pure: they know the contract, the trail and the storage contract, no HTTP and no SQL"},
 	{"server/reading", "api api/memory server/ledger server/store", "what is told of entries beside their bytes stands on the rules and on how an agent reads; it changes nothing"},
 	{"server/leak", "api server/ledger server/store", "it looks through and withdraws what is kept, by the rules' own means; files and clocks are its business, HTTP and SQL are not"},

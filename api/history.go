@@ -75,6 +75,8 @@ type EntryDiff struct {
 	From Version `json:"from"`
 	To   Version `json:"to"`
 	Diff string  `json:"diff"`
+	// Hunks say the same by words within lines, where that was asked for.
+	Hunks []DiffHunk `json:"hunks,omitempty"`
 }
 
 // Restore is the body of a restore: the key gets the text that it had at Version,

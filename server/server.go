@@ -34,6 +34,7 @@ import (
 	"github.com/teammem/teammem/server/leak"
 	"github.com/teammem/teammem/server/ledger"
 	"github.com/teammem/teammem/server/organization"
+	"github.com/teammem/teammem/server/reading"
 	"github.com/teammem/teammem/server/rest"
 	"github.com/teammem/teammem/server/signon"
 	"github.com/teammem/teammem/server/store"
@@ -150,7 +151,7 @@ func New(ctx context.Context, log *slog.Logger, cfg Config, now func() time.Time
 		return nil, err
 	}
 	cfg.HTTP.SignOn = s.desk
-	if s.rest, err = rest.New(log, rules, s.auth, s.store, s.events, orgs, s.leaks, cfg.HTTP); err != nil {
+	if s.rest, err = rest.New(log, rules, s.auth, s.store, s.events, orgs, s.leaks, reading.New(rules), cfg.HTTP); err != nil {
 		return nil, err
 	}
 	pages, err := s.pages()

@@ -34,7 +34,7 @@ func (l *Ledger) Move(ctx context.Context, caller Caller, repo api.RepoSlug, ask
 		return Result{}, err
 	}
 	if past.Deleted {
-		return Result{}, noEntry(ask.Key, 0)
+		return l.moved(ctx, caller, repo, ask, past.Checksum)
 	}
 	base := past.Checksum
 	if ask.Base != nil {
@@ -48,6 +48,20 @@ func (l *Ledger) Move(ctx context.Context, caller Caller, repo api.RepoSlug, ask
 	done, err := l.push(ctx, caller, repo, push, api.Tags{}, purpose{action: audit.ActionMove, reason: ask.Reason})
 	err = l.nameQuicker(ctx, caller, repo, ask.To, err)
 	return done, l.nameQuicker(ctx, caller, repo, ask.Key, err)
+}
+
+// moved answers for an entry that is not where it would be moved from: with what stands,
+// if it was moved already, so that a retry after a lost reply succeeds.
+func (l *Ledger) moved(ctx context.Context, caller Caller, repo api.RepoSlug, ask api.Move, sum api.Checksum) (Result, error) {
+	there, err := l.History(ctx, caller, repo, ask.To, 0, 1)
+	if err != nil {
+		return Result{}, err
+	}
+	if len(there) == 0 || there[0].Deleted || there[0].Checksum != sum {
+		return Result{}, noEntry(ask.Key, 0)
+	}
+	head, err := l.Head(ctx, caller, repo)
+	return Result{Head: head}, err
 }
 
 // nameQuicker adds to a conflict over a key the change that was quicker.

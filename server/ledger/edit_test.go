@@ -67,6 +67,9 @@ func TestMove(t *testing.T) {
 	if err != nil || trail[1].Action != audit.ActionMove || len(push.Keys) != 2 || push.Reason != "it belongs there" {
 		t.Errorf("%s %s, %v", trail[1].Action, trail[1].Subject, err)
 	}
+	if again, err := b.Move(t.Context(), b.caller, repo, api.Move{Key: "a.md", To: "sub/a.md"}); err != nil || again.Version != 2 || again.Changed {
+		t.Errorf("again: version %d, %v", again.Version, err)
+	}
 	if _, err := b.Move(t.Context(), b.caller, repo, api.Move{Key: "a.md", To: "c.md"}); api.CodeOf(err) != api.NotFound {
 		t.Errorf("what was deleted: %v", err)
 	}

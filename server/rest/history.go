@@ -10,6 +10,7 @@ import (
 
 	"github.com/teammem/teammem/api"
 	"github.com/teammem/teammem/server/ledger"
+	"github.com/teammem/teammem/server/reading"
 	"github.com/teammem/teammem/server/store"
 )
 
@@ -258,10 +259,17 @@ func (h *Handler) getDiff(c *call) error {
 			return err
 		}
 	}
+	diff := api.EntryDiff{Key: q.key, From: from, To: later.Version}
+	switch view := q.values.Get("view"); view {
+	case "":
+	case "words":
+		diff.Hunks = wireHunks(reading.Diff(string(old), string(new), udiff.DefaultContextLines))
+	default:
+		return badQuery(fmt.Sprintf("there is no view %q: want words, or no view for the unified form alone", clip(view)))
+	}
 	name := func(v api.Version) string { return fmt.Sprintf("%s@%d", q.key, v) }
-	return writeJSON(c, http.StatusOK, api.EntryDiff{
-		Key: q.key, From: from, To: later.Version, Diff: udiff.Unified(name(from), name(later.Version), string(old), string(new)),
-	})
+	diff.Diff = udiff.Unified(name(from), name(later.Version), string(old), string(new))
+	return writeJSON(c, http.StatusOK, diff)
 }
 
 // isNoEntry reports whether an error says that there was no entry then.
@@ -272,26 +280,11 @@ func isNoEntry(err error) bool {
 
 // restoreEntry puts an old text back, as a new version.
 func (h *Handler) restoreEntry(c *call) error {
-	q, err := parseHistoryQuery(c)
-	if err != nil {
-		return err
-	}
-	body, err := h.readBody(c)
-	if err != nil {
-		return err
-	}
-	ask, err := api.DecodeRestore(body)
-	if err != nil {
-		return err
-	}
-	epoch, err := h.db.Epoch(c.r.Context())
-	if err != nil {
-		return err
-	}
-	c.caller.Role = c.roleOn(c.who.Resolve(q.repo))
-	done, err := h.ledger.Restore(c.r.Context(), c.caller, q.repo, ask)
-	if err != nil {
-		return err
-	}
-	return writeResult(c, epoch, done)
+	return h.change(c, func(repo api.RepoSlug, body []byte) (ledger.Result, error) {
+		ask, err := api.DecodeRestore(body)
+		if err != nil {
+			return ledger.Result{}, err
+		}
+		return h.ledger.Restore(c.r.Context(), c.caller, repo, ask)
+	})
 }

@@ -43,6 +43,7 @@ import (
 	"github.com/teammem/teammem/server/events"
 	"github.com/teammem/teammem/server/ledger"
 	"github.com/teammem/teammem/server/organization"
+	"github.com/teammem/teammem/server/reading"
 	"github.com/teammem/teammem/server/store"
 )
 
@@ -55,6 +56,8 @@ type Ledger interface {
 	History(ctx context.Context, caller ledger.Caller, repo api.RepoSlug, key api.Key, before api.Version, limit int) ([]store.Past, error)
 	At(ctx context.Context, caller ledger.Caller, repo api.RepoSlug, key api.Key, version api.Version) (store.Past, []byte, error)
 	Restore(ctx context.Context, caller ledger.Caller, repo api.RepoSlug, ask api.Restore) (ledger.Result, error)
+	Edit(ctx context.Context, caller ledger.Caller, repo api.RepoSlug, ask api.Edit) (ledger.Result, error)
+	Move(ctx context.Context, caller ledger.Caller, repo api.RepoSlug, ask api.Move) (ledger.Result, error)
 	Findings(ctx context.Context, caller ledger.Caller, repo api.RepoSlug, after api.Key, limit int) ([]store.Finding, error)
 	Proposals(ctx context.Context, caller ledger.Caller, query store.ProposalQuery) ([]store.Proposal, error)
 	Proposal(ctx context.Context, caller ledger.Caller, id string) (store.Proposal, error)
@@ -138,6 +141,7 @@ type Handler struct {
 	events *events.Hub
 	orgs   *organization.Rules
 	leaks  Leaks
+	reads  *reading.Desk
 	writes *writeLimits
 	cfg    Config
 
@@ -152,7 +156,7 @@ type Handler struct {
 
 // New builds the Handler. It refuses when [api.Routes] and the handlers here do
 // not fit each other. The hub must run while streams are asked for.
-func New(log *slog.Logger, l Ledger, a Authenticator, db Database, hub *events.Hub, orgs *organization.Rules, leaks Leaks, cfg Config) (*Handler, error) {
+func New(log *slog.Logger, l Ledger, a Authenticator, db Database, hub *events.Hub, orgs *organization.Rules, leaks Leaks, reads *reading.Desk, cfg Config) (*Handler, error) {
 	compress, err := gzhttp.NewWrapper(
 		gzhttp.CompressionLevel(gzip.BestSpeed),
 		gzhttp.ContentTypes([]string{typeJSON, typeYAML}),
@@ -168,6 +172,7 @@ func New(log *slog.Logger, l Ledger, a Authenticator, db Database, hub *events.H
 		events:   hub,
 		orgs:     orgs,
 		leaks:    leaks,
+		reads:    reads,
 		writes:   newWriteLimits(),
 		cfg:      cfg,
 		router:   chi.NewRouter(),
@@ -218,6 +223,13 @@ func (h *Handler) handlers() map[string]handle {
 		"listVersions":    h.listVersions,
 		"getDiff":         h.getDiff,
 		"restoreEntry":    h.restoreEntry,
+		"editEntry":       h.editEntry,
+		"moveEntry":       h.moveEntry,
+		"listCatalogue":   h.listCatalogue,
+		"getLinks":        h.getLinks,
+		"getIndexes":      h.getIndexes,
+		"getBlame":        h.getBlame,
+		"exportRepo":      h.exportRepo,
 
 		"redact":         h.redact,
 		"listRedactions": h.listRedactions,

@@ -21,6 +21,7 @@ import (
 	"github.com/teammem/teammem/server/leak"
 	"github.com/teammem/teammem/server/ledger"
 	"github.com/teammem/teammem/server/organization"
+	"github.com/teammem/teammem/server/reading"
 	"github.com/teammem/teammem/server/store"
 	"github.com/teammem/teammem/server/store/memory"
 )
@@ -63,7 +64,7 @@ func newBox(t testing.TB, change func(*Config), wrap func(store.Store) store.Sto
 	rules := ledger.New(log, b.db, time.Now, cfg.Limits, oneScanner(), hub.Publish)
 	b.leaks = leak.New(log, b.db, rules, time.Now, nil, nil)
 	parts.Go(func() { b.leaks.Run(listening) })
-	b.handler, err = New(log, rules, who, b.db, hub, organization.New(b.db, time.Now, who.Forget), b.leaks, cfg)
+	b.handler, err = New(log, rules, who, b.db, hub, organization.New(b.db, time.Now, who.Forget), b.leaks, reading.New(rules), cfg)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -125,7 +126,11 @@ func exampleOf(route api.Route) (target, body string) {
 		target = route.Pattern + "?repo=acme/old"
 	case "changeOrganization":
 		body = `{"maxRepos":100}`
-	case "getEntry", "getDiff":
+	case "editEntry":
+		body = `{"key":"edited.md","content":"a","baseChecksum":null}`
+	case "moveEntry":
+		body = `{"key":"edited.md","to":"moved.md"}`
+	case "getEntry", "getDiff", "getLinks", "getBlame":
 		target += "&key=a.md"
 	case "putTeamMemory":
 		body = `{"entries":{"a.md":"a"}}`

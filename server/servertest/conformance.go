@@ -78,6 +78,7 @@ func Conformance(t *testing.T, target Target) {
 		{"rights", rightsCases},
 		{"review", reviewCases},
 		{"history", historyCases},
+		{"reading", readingCases},
 		{"live", liveCases},
 	}
 	for _, group := range groups {
