@@ -16,6 +16,7 @@ const lookTime = 30 * time.Second
 // others may share the database, those.
 func (s *Server) announce(e events.Event) {
 	s.events.Publish(e)
+	s.observer.published()
 	if others, ok := s.store.(store.Announcer); ok {
 		others.Announce(store.Announcement{OrgUID: e.Organization, Slug: e.Repo, Version: e.Version, Checksum: e.Checksum})
 	}

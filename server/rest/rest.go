@@ -109,6 +109,10 @@ type Config struct {
 	// SignOn signs people in with identity providers; nil where there are none.
 	SignOn SignOn
 
+	// Began hears of each call, and what it returns of the call's end; nil for nobody.
+	// Neither may wait.
+	Began func() (ended func(Observation))
+
 	// TrustedProxies are believed when they say whom they speak for.
 	TrustedProxies []netip.Prefix
 
