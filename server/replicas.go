@@ -53,6 +53,9 @@ func (s *Server) look(ctx context.Context) {
 		ids[org.UID] = org.ID
 	}
 	for _, topic := range topics {
+		if topic.Repo == "" {
+			continue // who listens to all pages through the activity anyway
+		}
 		head, err := s.store.Head(ctx, store.RepoRef{Org: ids[topic.Organization], Slug: topic.Repo})
 		if err != nil {
 			s.log.Warn("changes on other servers may be told late", "error", err)
