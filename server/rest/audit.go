@@ -1,7 +1,6 @@
 package rest
 
 import (
-	"cmp"
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
@@ -31,28 +30,13 @@ func (h *Handler) findAudit(c *call) error {
 	if err != nil {
 		return err
 	}
-	from, err := parseAuditCursor(values.Get("cursor"))
+	found, next, err := h.orgs.Page(c.r.Context(), c.who.Org, chains, q, values.Get("cursor"))
 	if err != nil {
 		return err
 	}
-	var found []organization.Entry
-	for _, chain := range chains {
-		one, err := h.orgs.Find(c.r.Context(), c.who.Org, []organization.Chain{chain}, from.narrow(q, int64(chain.ID)))
-		if err != nil {
-			return err
-		}
-		found = append(found, one...)
-	}
-	slices.SortStableFunc(found, func(a, b organization.Entry) int {
-		return cmp.Or(b.At.Compare(a.At), cmp.Compare(a.Chain.ID, b.Chain.ID), cmp.Compare(b.Seq, a.Seq))
-	})
-	list := api.AuditList{Records: []api.AuditRecord{}}
-	for _, entry := range found[:min(len(found), q.Limit-1)] {
+	list := api.AuditList{Records: []api.AuditRecord{}, NextCursor: next}
+	for _, entry := range found {
 		list.Records = append(list.Records, auditRecord(entry.Chain, entry.Record))
-	}
-	if len(found) >= q.Limit {
-		last := found[q.Limit-2]
-		list.NextCursor = auditCursor{At: last.At.UnixMilli(), Chain: int64(last.Chain.ID), Seq: last.Seq}.String()
 	}
 	return writeJSON(c, http.StatusOK, list)
 }
@@ -77,14 +61,13 @@ func (h *Handler) chainsOf(c *call, values url.Values) ([]organization.Chain, er
 	return slices.DeleteFunc(chains, func(chain organization.Chain) bool { return chain.Repo != slug }), nil
 }
 
-// auditQuery reads the filters. One record more than asked for shows whether there
-// is another page.
+// auditQuery reads the filters.
 func auditQuery(values url.Values) (store.AuditQuery, error) {
 	limit, err := limitOf(values)
 	if err != nil {
 		return store.AuditQuery{}, err
 	}
-	q := store.AuditQuery{User: values.Get("user"), Action: values.Get("action"), Limit: limit + 1}
+	q := store.AuditQuery{User: values.Get("user"), Action: values.Get("action"), Limit: limit}
 	for name, into := range map[string]*time.Time{"from": &q.From, "to": &q.To} {
 		text := values.Get(name)
 		if text == "" {
@@ -97,40 +80,6 @@ func auditQuery(values url.Values) (store.AuditQuery, error) {
 		*into = at.Time
 	}
 	return q, nil
-}
-
-// auditCursor is the last record of a page: its time, and of several at one time
-// its chain and number.
-type auditCursor struct{ At, Chain, Seq int64 }
-
-func (a auditCursor) String() string { return fmt.Sprintf("%d.%d.%d", a.At, a.Chain, a.Seq) }
-
-func parseAuditCursor(text string) (a auditCursor, err error) {
-	if text == "" {
-		return a, nil
-	}
-	if n, err := fmt.Sscanf(text, "%d.%d.%d", &a.At, &a.Chain, &a.Seq); err != nil || n != 3 || a.String() != text {
-		return a, badQuery("the cursor is not one of an earlier answer")
-	}
-	return a, nil
-}
-
-// narrow is the query for what follows the cursor in a chain.
-func (a auditCursor) narrow(q store.AuditQuery, chain int64) store.AuditQuery {
-	if a.Seq == 0 {
-		return q
-	}
-	upTo := time.UnixMilli(a.At).UTC()
-	switch {
-	case chain == a.Chain:
-		q.Before = a.Seq
-	case chain < a.Chain:
-		upTo = upTo.Add(-time.Millisecond)
-	}
-	if q.To.IsZero() || upTo.Before(q.To) {
-		q.To = upTo
-	}
-	return q
 }
 
 func auditRecord(chain organization.Chain, r audit.Record) api.AuditRecord {
