@@ -22,17 +22,17 @@ func (s *Server) openDesk(now func() time.Time, cfg auth.Config) error {
 	if len(s.cfg.Providers) > 0 {
 		cfg.Foreign = s.desk
 	}
-	s.auth = auth.New(s.log, s.observer.timed(s.store, now), now, cfg)
+	s.auth = auth.New(s.log, s.store, now, cfg)
 	return nil
 }
 
 // pages puts the pages before the API.
-func (s *Server) pages() (*dashboard.Handler, error) {
+func (s *Server) pages(parts dashboard.Parts, now func() time.Time) (*dashboard.Handler, error) {
 	public := strings.TrimSuffix(s.cfg.PublicURL, "/")
 	if public == "" {
 		public = s.URL()
 	}
-	return dashboard.New(s.log, s.desk, s.auth, dashboard.Config{
-		PublicURL: public, Request: s.cfg.HTTP.Request, Life: s.cfg.SignOn.Life, From: s.rest.Addresses,
+	return dashboard.New(s.log, s.desk, s.auth, parts, dashboard.Config{
+		PublicURL: public, Request: s.cfg.HTTP.Request, Life: s.cfg.SignOn.Life, From: s.rest.Addresses, Now: now,
 	}, s.rest)
 }

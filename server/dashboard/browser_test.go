@@ -80,13 +80,13 @@ func TestSignInWithABrowser(t *testing.T) {
 		see(t, ctx, ".role", "maintainer")
 	}
 	signIn(first)
-	if err := chromedp.Do(first, chromedp.Click("#sign-out"), chromedp.WaitVisible(".sign-in")); err != nil {
+	if err := chromedp.Do(first, chromedp.Navigate(srv.URL+"/settings"), chromedp.Click("#sign-out"), chromedp.WaitVisible(".sign-in")); err != nil {
 		t.Fatal(err)
 	}
 	signIn(first)
 	second := browser(t)
 	signIn(second)
-	if err := chromedp.Do(first, chromedp.Click("#sign-out-everywhere"), chromedp.WaitVisible(".sign-in")); err != nil {
+	if err := chromedp.Do(first, chromedp.Navigate(srv.URL+"/settings"), chromedp.Click("#sign-out-everywhere"), chromedp.WaitVisible(".sign-in")); err != nil {
 		t.Fatal(err)
 	}
 	began := time.Now()

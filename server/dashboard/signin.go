@@ -8,54 +8,43 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
-	"net/url"
 	"strings"
 	"time"
 
 	"github.com/teammem/teammem/api"
-	"github.com/teammem/teammem/server/auth"
 	"github.com/teammem/teammem/server/auth/provider"
 	"github.com/teammem/teammem/server/signon"
 )
 
-// home says who is signed in, or offers the ways to.
-func (h *Handler) home(w http.ResponseWriter, r *http.Request) error {
-	user, err := h.desk.Session(r.Context(), h.cookie(r, sessionCookie))
-	if errors.Is(err, signon.ErrNoSession) {
-		return h.ways(w, r)
+// signedOut answers somebody whom nobody knows: the first page offers the ways to sign
+// in, and so does every other, which one comes back to afterwards.
+func (h *Handler) signedOut(w http.ResponseWriter, r *http.Request) error {
+	status := http.StatusUnauthorized
+	if r.URL.Path == "/" {
+		status = http.StatusOK
 	}
-	if err != nil {
-		return err
+	back := "/"
+	if r.Method == http.MethodGet {
+		back = r.URL.RequestURI()
 	}
-	in, err := h.callers.MembershipsOf(r.Context(), user)
-	if err != nil {
-		return err
-	}
-	v := view{Title: "Overview"}
-	for _, m := range in {
-		caller, err := h.callers.CallerOf(r.Context(), user, auth.BySession, m.OrgName)
-		if err != nil {
-			return err
-		}
-		v.Organizations = append(v.Organizations, organization{Name: m.OrgName, Called: m.Name, Role: string(caller.Role)})
-		v.User = m.Name
-	}
-	if len(v.Organizations) == 0 {
-		return &fault{status: http.StatusForbidden, message: "You are signed in, and a member of no organization.", hint: "An admin of yours can take you in."}
-	}
-	h.render(w, r, http.StatusOK, "home", v)
+	h.ways(w, r, status, back)
 	return nil
 }
 
+// signinView is the ways to sign in.
+type signinView struct {
+	frame
+	Providers []link
+}
+
 // ways offers the providers.
-func (h *Handler) ways(w http.ResponseWriter, r *http.Request) error {
-	v := view{Title: "Sign in"}
+func (h *Handler) ways(w http.ResponseWriter, r *http.Request, status int, back string) {
+	view := signinView{frame: frame{Title: "Sign in"}}
 	for _, p := range h.desk.Providers().All() {
 		cfg := p.Config()
-		v.Providers = append(v.Providers, link{Name: cfg.Name, Href: "/sign-in?" + url.Values{"issuer": {cfg.Issuer}}.Encode()})
+		view.Providers = append(view.Providers, link{Name: cfg.Name, Href: address("/sign-in", "issuer", cfg.Issuer, "return", back)})
 	}
-	h.render(w, r, http.StatusOK, "signin", v)
-	return nil
+	h.render(w, r, status, "signin", view)
 }
 
 // signIn sends the browser to a provider. What belongs to this sign-in goes along
@@ -70,7 +59,8 @@ func (h *Handler) signIn(w http.ResponseWriter, r *http.Request) error {
 		issuer = all[0].Config().Issuer
 	}
 	if issuer == "" {
-		return h.ways(w, r)
+		h.ways(w, r, http.StatusOK, r.URL.Query().Get("return"))
+		return nil
 	}
 	p := h.desk.Providers().By(issuer)
 	if p == nil {
@@ -163,13 +153,20 @@ func (h *Handler) showLink(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	v := view{Title: "Sign in", Secret: secret}
+	view := linkView{frame: frame{Title: "Sign in"}, Secret: secret}
 	for _, m := range in {
-		v.User = m.Name
-		v.Organizations = append(v.Organizations, organization{Name: m.OrgName, Called: m.Name})
+		view.Whom = m.Name
+		view.In = append(view.In, m.OrgName)
 	}
-	h.render(w, r, http.StatusOK, "link", v)
+	h.render(w, r, http.StatusOK, "link", view)
 	return nil
+}
+
+// linkView is a link that signs somebody in.
+type linkView struct {
+	frame
+	Secret, Whom string
+	In           []string
 }
 
 // followLink signs in by a link that was given out.
@@ -239,6 +236,7 @@ func first(all []netip.Addr) string {
 const (
 	sessionCookie = "teammem-session"
 	flowCookie    = "teammem-sign-in"
+	saidCookie    = "teammem-said"
 	// flowLife is how long a person may take at the provider.
 	flowLife = 15 * time.Minute
 )
