@@ -31,6 +31,8 @@ var Routes = []Route{
 	{http.MethodGet, PathIndexes, Read, "getIndexes"},
 	{http.MethodGet, PathBlame, Read, "getBlame"},
 	{http.MethodGet, PathExport, Read, "exportRepo"},
+	{http.MethodGet, PathActivity, Read, "listActivity"},
+	{http.MethodGet, PathActivityLive, Read, "liveActivity"},
 	{http.MethodGet, PathFindings, Read, "listFindings"},
 	{http.MethodGet, PathProposals, Read, "listProposals"},
 	{http.MethodGet, PathProposal, Read, "getProposal"},

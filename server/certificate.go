@@ -55,6 +55,15 @@ func (c *certificate) get(*tls.ClientHelloInfo) (*tls.Certificate, error) {
 	return c.current, nil
 }
 
+// ends is when the pair in force ends.
+func (c *certificate) ends() time.Time {
+	pair, err := c.get(nil)
+	if err != nil || pair.Leaf == nil {
+		return time.Time{}
+	}
+	return pair.Leaf.NotAfter
+}
+
 func (c *certificate) stamps() (stamp [2]time.Time, err error) {
 	for i, file := range []string{c.cert, c.key} {
 		info, err := os.Stat(file)

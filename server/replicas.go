@@ -16,6 +16,7 @@ const lookTime = 30 * time.Second
 // others may share the database, those.
 func (s *Server) announce(e events.Event) {
 	s.events.Publish(e)
+	s.observer.published()
 	if others, ok := s.store.(store.Announcer); ok {
 		others.Announce(store.Announcement{OrgUID: e.Organization, Slug: e.Repo, Version: e.Version, Checksum: e.Checksum})
 	}
@@ -52,6 +53,9 @@ func (s *Server) look(ctx context.Context) {
 		ids[org.UID] = org.ID
 	}
 	for _, topic := range topics {
+		if topic.Repo == "" {
+			continue // who listens to all pages through the activity anyway
+		}
 		head, err := s.store.Head(ctx, store.RepoRef{Org: ids[topic.Organization], Slug: topic.Repo})
 		if err != nil {
 			s.log.Warn("changes on other servers may be told late", "error", err)

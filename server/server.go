@@ -51,6 +51,8 @@ type Config struct {
 	TLSKey       string
 	InsecureHTTP bool // serve plain http off loopback all the same
 
+	MetricsListen string // host:port of a listener for Prometheus; empty: none
+
 	HTTP rest.Config
 	Auth auth.Config
 
@@ -95,6 +97,7 @@ type Server struct {
 	log      *slog.Logger
 	cfg      Config
 	listener net.Listener
+	observer *observer // nil: nobody counts
 	store    store.Store
 	auth     *auth.Auth
 	keeper   *organization.Keeper
@@ -105,6 +108,8 @@ type Server struct {
 	http     *http.Server
 	abandon  context.CancelFunc // cancels the requests that outlive the grace
 	first    *FirstStart
+
+	certificate *certificate // nil: plain http
 
 	endStreams func() // of Run
 }
@@ -124,6 +129,10 @@ func New(ctx context.Context, log *slog.Logger, cfg Config, now func() time.Time
 	if s.listener, err = s.listen(ctx); err != nil {
 		return nil, err
 	}
+	if err := s.observe(ctx); err != nil {
+		return nil, err
+	}
+	cfg = s.cfg
 	database := cfg.DatabaseURL()
 	if err := Migrate(ctx, log, database); err != nil {
 		return nil, err
@@ -145,7 +154,8 @@ func New(ctx context.Context, log *slog.Logger, cfg Config, now func() time.Time
 	if err != nil {
 		return nil, err
 	}
-	rules := ledger.New(log, s.store, now, cfg.HTTP.Limits, scanner, s.announce)
+	rules := ledger.New(log, s.observer.timed(s.store, now), now, cfg.HTTP.Limits, scanner, s.announce)
+	s.observer.count(rules)
 	s.leaks = leak.New(log, s.store, rules, now, leak.NewList(cfg.RedactionsFile()), s.look)
 	// Before anybody is served: the database may be an older one than the list.
 	if err := s.applyRedactions(ctx); err != nil {
@@ -161,6 +171,7 @@ func New(ctx context.Context, log *slog.Logger, cfg Config, now func() time.Time
 		return nil, err
 	}
 	s.http = s.httpServer(pages)
+	s.observer.watch(s)
 	return s, nil
 }
 
@@ -188,6 +199,7 @@ func (s *Server) listen(ctx context.Context) (net.Listener, error) {
 	if err != nil {
 		return nil, err
 	}
+	s.certificate = cert
 	var lc net.ListenConfig
 	listener, err := lc.Listen(ctx, "tcp", s.cfg.Listen)
 	if err != nil {
@@ -255,6 +267,9 @@ func (s *Server) Run(ctx context.Context) error {
 	// Streams end first: their handlers are requests under way as well.
 	s.endStreams = func() { quiet(); streams.Wait() }
 	defer s.endStreams()
+	if s.observer != nil {
+		go s.observer.run() // until Close: what the end is like is counted too
+	}
 	go func() { served <- s.http.Serve(s.listener) }()
 	select {
 	case err := <-served:
@@ -304,6 +319,7 @@ func (s *Server) Close() error {
 	if s.store != nil {
 		errs = append(errs, s.store.Close())
 	}
+	errs = append(errs, s.observer.close())
 	if s.listener != nil {
 		if err := s.listener.Close(); err != nil && !errors.Is(err, net.ErrClosed) {
 			errs = append(errs, err)

@@ -22,7 +22,7 @@ func (s *Server) openDesk(now func() time.Time, cfg auth.Config) error {
 	if len(s.cfg.Providers) > 0 {
 		cfg.Foreign = s.desk
 	}
-	s.auth = auth.New(s.log, s.store, now, cfg)
+	s.auth = auth.New(s.log, s.observer.timed(s.store, now), now, cfg)
 	return nil
 }
 

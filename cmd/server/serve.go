@@ -88,6 +88,9 @@ func (p *program) announce(s *server.Server) {
 		}
 	}
 	fmt.Fprintf(p.err, "teammem server listening on %s\n", s.URL())
+	if url := s.MetricsURL(); url != "" {
+		fmt.Fprintf(p.err, "metrics for Prometheus at %s\n", url)
+	}
 }
 
 func (p *program) logger(out io.Writer) (*slog.Logger, error) {

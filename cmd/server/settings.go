@@ -30,12 +30,13 @@ type settings struct {
 	failures  int
 	logFormat string
 	logLevel  string
+	metrics   string
 	oidc      oidcSettings
 }
 
 // settingNames are the flags that the environment and the file may give as well:
 // tls-cert is TEAMMEM_TLS_CERT and the file's line "tls-cert: …".
-var settingNames = []string{"listen", "database", "data", "redactions", "tls-cert", "tls-key", "insecure-http", "trusted-proxy", "failed-sign-ins", "log-format", "log-level"}
+var settingNames = []string{"listen", "database", "data", "redactions", "tls-cert", "tls-key", "insecure-http", "trusted-proxy", "failed-sign-ins", "log-format", "log-level", "metrics-listen"}
 
 // databaseFlags are the settings that every command needs.
 func (s *settings) databaseFlags(f *pflag.FlagSet) {
@@ -55,6 +56,7 @@ func (s *settings) serveFlags(f *pflag.FlagSet) {
 	f.IntVar(&s.failures, "failed-sign-ins", auth.DefaultFailures, "a minute from one address or of one account before it has to wait; -1 any number")
 	f.StringVar(&s.logFormat, "log-format", "text", "text or json")
 	f.StringVar(&s.logLevel, "log-level", "info", "debug, info, warn or error")
+	f.StringVar(&s.metrics, "metrics-listen", "", "address of a listener for Prometheus, plain http at /metrics (default none)")
 	s.oidc.flags(f)
 }
 
@@ -156,6 +158,7 @@ func (s *settings) server() server.Config {
 	}
 	cfg.TLSCert, cfg.TLSKey = s.tlsCert, s.tlsKey
 	cfg.InsecureHTTP = s.insecure
+	cfg.MetricsListen = s.metrics
 	cfg.HTTP.Version = server.Version()
 	cfg.Auth.Failures = s.failures
 	return cfg

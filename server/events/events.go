@@ -57,6 +57,10 @@ type Listener struct {
 	topics  []Topic
 	told    []api.Version // by topic
 	allowed func() bool
+
+	sees func(api.RepoSlug) bool // not nil: it listens to all repos of the organization that it sees
+	org  string
+	news map[api.RepoSlug]api.Version // told to one that listens to all
 }
 
 // Hub fans out. It is safe for concurrent use.
@@ -130,6 +134,9 @@ type Stream struct {
 	Repos        []api.RepoSlug
 	Epoch        api.Epoch
 	LastID       string // of the stream that this one continues; may be empty
+	// Sees is for a stream of all the organization's repos, of now and later ones, that
+	// it is true of; Repos and LastID are empty then. It must not wait.
+	Sees func(api.RepoSlug) bool
 	// Allowed is asked at every heartbeat; a stream whose right is gone ends.
 	Allowed func() bool
 	Sink    Sink
@@ -139,9 +146,12 @@ type Stream struct {
 // afterwards, and never before: what changes in between is then told by either.
 // ok is false when the hub has ended or ctx has.
 func (h *Hub) Join(ctx context.Context, s Stream) (l *Listener, ok bool) {
-	l = &Listener{sink: s.Sink, epoch: s.Epoch, allowed: s.Allowed, told: make([]api.Version, len(s.Repos))}
+	l = &Listener{sink: s.Sink, epoch: s.Epoch, allowed: s.Allowed, told: make([]api.Version, len(s.Repos)), sees: s.Sees, org: s.Organization}
 	for _, repo := range s.Repos {
 		l.topics = append(l.topics, Topic{s.Organization, repo})
+	}
+	if l.sees != nil {
+		l.topics, l.news = []Topic{{Organization: s.Organization}}, map[api.RepoSlug]api.Version{}
 	}
 	l.resume(s.LastID)
 	select {
@@ -162,7 +172,8 @@ func (h *Hub) Leave(l *Listener) {
 	}
 }
 
-// Topics are what the open streams listen to, in no order: what is to be looked at
+// Topics are what the open streams listen to, in no order; one without a repo is all
+// of the organization's. It is what is to be looked at
 // anew when word of changes may have been lost on the way here.
 func (h *Hub) Topics(ctx context.Context) []Topic {
 	answer := make(chan []Topic, 1)
@@ -224,9 +235,11 @@ func (h *Hub) Run(ctx context.Context) {
 		case <-h.wake:
 			changes, told := h.take()
 			for at, event := range changes {
-				for l := range byTopic[at] {
-					if frame := l.frame(event); frame != nil {
-						send(l, frame)
+				for _, t := range []Topic{at, {Organization: at.Organization}} {
+					for l := range byTopic[t] {
+						if frame := l.frame(event); frame != nil {
+							send(l, frame)
+						}
 					}
 				}
 			}
@@ -262,6 +275,13 @@ var heartbeatFrame = []byte(":\n\n")
 
 // frame is the event as this listener is told it, or nil for what it knows.
 func (l *Listener) frame(e Event) []byte {
+	if l.sees != nil {
+		if e.Version <= l.news[e.Repo] || !l.sees(e.Repo) {
+			return nil
+		}
+		l.news[e.Repo] = e.Version
+		return fmt.Appendf(nil, "event: change\ndata: {\"repo\":%q,\"version\":%d}\n\n", e.Repo, e.Version)
+	}
 	for i, t := range l.topics {
 		if t != (Topic{e.Organization, e.Repo}) {
 			continue

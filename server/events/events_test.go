@@ -3,6 +3,7 @@ package events
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -79,6 +80,29 @@ func TestAChangeReachesItsListeners(t *testing.T) {
 		}
 		if len(other.frames)+len(stranger.frames) > 0 {
 			t.Errorf("told to others: %q %q", other.frames, stranger.frames)
+		}
+	})
+}
+
+// One who listens to all repos is told of those that may be seen at that moment, of
+// now and later ones, each version once; another organization's are not among them.
+func TestAllThatMayBeSeen(t *testing.T) {
+	inBubble(t, func(t *testing.T, h *Hub) {
+		p, hidden := &page{}, api.RepoSlug("acme/hidden")
+		join(t, h, Stream{Organization: "a", Sees: func(r api.RepoSlug) bool { return r != hidden }, Sink: p})
+		for _, e := range []Event{
+			{Organization: "a", Repo: widgets, Version: 2}, {Organization: "a", Repo: widgets, Version: 2}, {Organization: "a", Repo: "acme/new", Version: 1},
+			{Organization: "a", Repo: hidden, Version: 5}, {Organization: "b", Repo: widgets, Version: 9},
+		} {
+			h.Publish(e)
+			synctest.Wait()
+		}
+		want := []string{
+			"event: change\ndata: {\"repo\":\"acme/widgets\",\"version\":2}\n\n",
+			"event: change\ndata: {\"repo\":\"acme/new\",\"version\":1}\n\n",
+		}
+		if !slices.Equal(p.frames, want) {
+			t.Errorf("got %q", p.frames)
 		}
 	})
 }

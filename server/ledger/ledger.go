@@ -88,6 +88,7 @@ type Ledger struct {
 	limits   api.Limits
 	scanner  *scan.Scanner
 	tell     Announce
+	watch    func(Tally) // nil: nobody counts
 	sound    soundViews
 	scanned  scannedTexts
 	policies policies

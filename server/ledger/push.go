@@ -53,9 +53,11 @@ func (l *Ledger) push(ctx context.Context, caller Caller, repo api.RepoSlug, pus
 		return Result{}, err
 	}
 	ask.purpose = why
+	began := l.now()
 	if err := l.examine(ctx, rules, ask, push.Entries); err != nil {
 		return Result{}, l.explain(ctx, caller, repo, "scan", err)
 	}
+	l.watched(ask, began)
 	if rules.redacted {
 		if err := l.checkRedacted(ctx, caller, ask); err != nil {
 			return Result{}, err

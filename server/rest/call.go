@@ -41,6 +41,8 @@ type call struct {
 	read    bool   // the body was read to its end, or cannot be read any more
 	release func() // gives the call's memory back; may be nil
 	cause   error  // what was answered with, for the log
+	pushed  pushed // of a PUT
+	ended   func(Observation)
 }
 
 // credentials are what the request brings to be known by.
@@ -102,6 +104,9 @@ func (h *Handler) serve(route api.Route, answer handle) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		c := &call{route: route, start: time.Now(), sent: sent{ResponseWriter: w}, conn: http.NewResponseController(w), gone: r.Context().Done()}
 		c.id = h.ids.of(r)
+		if h.cfg.Began != nil {
+			c.ended = h.cfg.Began()
+		}
 		h.calls.Add(1)
 		defer h.calls.Done()
 		defer h.finish(c, r)
@@ -176,6 +181,9 @@ func (e *panicError) Error() string {
 func (h *Handler) finish(c *call, r *http.Request) {
 	if c.release != nil {
 		c.release()
+	}
+	if c.ended != nil {
+		c.ended(c.observation(r.Method))
 	}
 	level := c.level()
 	ctx := context.WithoutCancel(r.Context())

@@ -198,6 +198,9 @@ func (h *Handler) putTeamMemory(c *call) error {
 	if err != nil {
 		return err
 	}
+	if c.pushed.held = len(done.Held); done.Changed {
+		c.pushed.changed = len(push.Entries) + len(push.Deletions) - len(done.Held)
+	}
 	return writeResult(c, epoch, done)
 }
 

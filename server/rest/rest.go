@@ -109,6 +109,10 @@ type Config struct {
 	// SignOn signs people in with identity providers; nil where there are none.
 	SignOn SignOn
 
+	// Began hears of each call, and what it returns of the call's end; nil for nobody.
+	// Neither may wait.
+	Began func() (ended func(Observation))
+
 	// TrustedProxies are believed when they say whom they speak for.
 	TrustedProxies []netip.Prefix
 
@@ -230,6 +234,8 @@ func (h *Handler) handlers() map[string]handle {
 		"getIndexes":      h.getIndexes,
 		"getBlame":        h.getBlame,
 		"exportRepo":      h.exportRepo,
+		"listActivity":    h.listActivity,
+		"liveActivity":    h.liveActivity,
 
 		"redact":         h.redact,
 		"listRedactions": h.listRedactions,
@@ -324,7 +330,7 @@ func (h *Handler) lost(c *call) error {
 // place back. Probes always come in: an overloaded server is not a dead one. A
 // stream takes no place: it would hold it for hours and does nothing.
 func (h *Handler) enter(route api.Route) (leave func(), err error) {
-	if slices.Contains([]string{"health", "ready", "liveEvents"}, route.Operation) {
+	if slices.Contains([]string{"health", "ready", "liveEvents", "liveActivity"}, route.Operation) {
 		return func() {}, nil
 	}
 	select {

@@ -73,6 +73,8 @@ func TestWhoMayWhat(t *testing.T) {
 		"getIndexes":      "viewer member maintainer admin",
 		"getBlame":        "viewer member maintainer admin",
 		"exportRepo":      "viewer member maintainer admin",
+		"listActivity":    "viewer member maintainer admin",
+		"liveActivity":    "viewer member maintainer admin",
 		"listFindings":    "viewer member maintainer admin",
 		"listProposals":   "viewer member maintainer admin",
 		"getProposal":     "viewer member maintainer admin",

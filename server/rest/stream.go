@@ -51,6 +51,11 @@ func (h *Handler) liveEvents(c *call) error {
 		c.w.Header().Set("Content-Type", typeEvents)
 		return nil
 	}
+	return h.openStream(c, stream)
+}
+
+// openStream answers with a stream until it ends.
+func (h *Handler) openStream(c *call, stream events.Stream) error {
 	if c.r.ProtoMajor == 1 {
 		conn, buffered, err := c.conn.Hijack()
 		if err == nil {
@@ -90,15 +95,26 @@ func parseStreamQuery(r *http.Request) ([]api.RepoSlug, error) {
 // does so at every heartbeat.
 func (h *Handler) stillAllowed(given auth.Credentials, right api.Right, repos []api.RepoSlug) func() bool {
 	return func() bool {
-		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
-		defer cancel()
-		who, err := h.auth.Authenticate(ctx, given)
+		who, err := h.authenticateAgain(given)
 		if err != nil {
 			// A database that is busy takes nobody's right away.
-			return api.CodeOf(err) != api.Authentication && api.CodeOf(err) != api.Permission
+			return !errors.Is(err, errRightGone)
 		}
 		return !slices.ContainsFunc(repos, func(repo api.RepoSlug) bool { return !who.MayOn(right, who.Resolve(repo)) })
 	}
+}
+
+// errRightGone: whoever listens is known no more.
+var errRightGone = errors.New("the right to listen is gone")
+
+func (h *Handler) authenticateAgain(given auth.Credentials) (auth.Caller, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+	defer cancel()
+	who, err := h.auth.Authenticate(ctx, given)
+	if code := api.CodeOf(err); code == api.Authentication || code == api.Permission {
+		return who, errRightGone
+	}
+	return who, err
 }
 
 // tellCurrent tells a listener that has joined what its repos are at now.

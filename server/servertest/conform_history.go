@@ -144,8 +144,13 @@ type stream struct {
 
 func (r *repo) listen(lastID string) *stream {
 	r.Helper()
+	return r.listenAt(r.under(api.PathEvents, ""), lastID)
+}
+
+func (r *repo) listenAt(path, lastID string) *stream {
+	r.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, r.target.URL+r.under(api.PathEvents, ""), nil)
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, r.target.URL+path, nil)
 	if err != nil {
 		r.Fatal(err)
 	}
@@ -186,6 +191,50 @@ func (s *stream) next() (c api.Change) {
 }
 
 var liveCases = []conformanceCase{
+	{"activity lists what changed, newest first, by author, key and action", func(w *wire) {
+		r := storied(w)
+		list := ask[api.Activity](r, api.PathActivity, "")
+		if len(list.Events) != 3 || list.Events[0].Version != 3 || list.Events[0].Changes[0].Action != api.ActionDeleted || list.Events[2].Total != 2 {
+			w.Fatalf("%+v", list)
+		}
+		if list := ask[api.Activity](r, api.PathActivity, "&prefix=b&action=created"); len(list.Events) != 1 || list.Events[0].Version != 1 || len(list.Events[0].Changes) != 1 {
+			w.Errorf("%+v", list)
+		}
+		if list := ask[api.Activity](r, api.PathActivity, "&author=nobody"); len(list.Events) != 0 {
+			w.Errorf("%+v", list)
+		}
+		first := ask[api.Activity](r, api.PathActivity, "&limit=2")
+		rest := ask[api.Activity](r, api.PathActivity, "&limit=2&cursor="+url.QueryEscape(first.NextCursor))
+		if len(first.Events) != 2 || len(rest.Events) != 1 || rest.Events[0].Version != 1 || rest.NextCursor != "" {
+			w.Errorf("%+v, then %+v", first, rest)
+		}
+		w.wantError(r.do(http.MethodGet, r.under(api.PathActivity, "&action=moved"), r.target.Viewer, nil), http.StatusBadRequest, api.ErrorCodeBadQuery)
+	}},
+	{"activity of all repos holds none of another organization", func(w *wire) {
+		r := storied(w)
+		theirs := into[api.Activity](w, r.wantStatus(r.do(http.MethodGet, api.PathActivity+"?limit=500", r.target.Foreign, nil), http.StatusOK))
+		for _, e := range theirs.Events {
+			if string(e.Repo) == r.slug {
+				w.Errorf("%+v", e)
+			}
+		}
+	}},
+	{"a stream of all repos tells of one that is new", func(w *wire) {
+		r := w.repo()
+		s := r.listenAt(api.PathActivityLive, "")
+		r.write(map[api.Key]string{"a.md": "1"})
+		for got := s.next(); string(got.Repo) != r.slug; got = s.next() {
+		}
+		r.write(map[api.Key]string{"a.md": "2"})
+		for {
+			if got := s.next(); string(got.Repo) == r.slug {
+				if got.Version != 2 {
+					w.Errorf("got %+v", got)
+				}
+				break
+			}
+		}
+	}},
 	{"a stream tells the current version and then each change", func(w *wire) {
 		r := w.repo()
 		first := r.write(map[api.Key]string{"a.md": "1"})

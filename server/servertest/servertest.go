@@ -116,6 +116,13 @@ func (s *Server) Store() store.Store {
 	return s.run.Store()
 }
 
+// MetricsURL is where Prometheus asks the running server, see [server.Config].
+func (s *Server) MetricsURL() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.run.MetricsURL()
+}
+
 // Token makes a token of the role in the organization "local"; its user has the
 // role's name.
 func (s *Server) Token(role api.Role) string {
