@@ -289,6 +289,37 @@ CREATE TABLE schema_migrations (
     CONSTRAINT schema_migrations_pkey PRIMARY KEY (version)
 );
 
+CREATE TABLE search_docs (
+    id bigint NOT NULL GENERATED ALWAYS AS IDENTITY,
+    repo_id bigint NOT NULL,
+    key text COLLATE "C" NOT NULL,
+    version bigint NOT NULL,
+    checksum bytea NOT NULL,
+    type text NOT NULL,
+    name text NOT NULL,
+    description text NOT NULL,
+    CONSTRAINT search_docs_pkey PRIMARY KEY (id),
+    CONSTRAINT search_docs_repo_id_key_version_key UNIQUE (repo_id, key, version)
+);
+CREATE INDEX search_docs_of_content ON public.search_docs USING btree (repo_id, checksum);
+
+CREATE TABLE search_repos (
+    repo_id bigint NOT NULL,
+    version bigint NOT NULL,
+    key text COLLATE "C" NOT NULL,
+    CONSTRAINT search_repos_pkey PRIMARY KEY (repo_id)
+);
+
+CREATE TABLE search_words (
+    id bigint NOT NULL,
+    head text NOT NULL,
+    words text NOT NULL,
+    lexemes tsvector NOT NULL,
+    CONSTRAINT search_words_id_fkey FOREIGN KEY (id) REFERENCES search_docs(id) ON DELETE CASCADE,
+    CONSTRAINT search_words_pkey PRIMARY KEY (id)
+);
+CREATE INDEX search_words_lexemes ON public.search_words USING gin (lexemes) WITH (fastupdate=off);
+
 CREATE TABLE server (
     id smallint NOT NULL,
     epoch text NOT NULL,

@@ -249,6 +249,42 @@ CREATE INDEX scans_of_organization ON scans (org_id, id);
 
 CREATE TABLE schema_migrations (version INTEGER NOT NULL PRIMARY KEY, dirty INTEGER NOT NULL) STRICT;
 
+CREATE TRIGGER search_docs_deleted AFTER DELETE ON search_docs BEGIN
+    DELETE FROM search_words WHERE rowid = old.id;
+END;
+
+CREATE TABLE search_docs (
+    id          INTEGER PRIMARY KEY,
+    repo_id     INTEGER NOT NULL,
+    key         TEXT    NOT NULL,
+    version     INTEGER NOT NULL,
+    checksum    BLOB    NOT NULL,
+    type        TEXT    NOT NULL,
+    name        TEXT    NOT NULL,
+    description TEXT    NOT NULL,
+    UNIQUE (repo_id, key, version)
+) STRICT;
+
+CREATE INDEX search_docs_of_content ON search_docs (repo_id, checksum);
+
+CREATE TABLE search_repos (
+    repo_id INTEGER PRIMARY KEY,
+    version INTEGER NOT NULL,
+    key     TEXT    NOT NULL
+) STRICT;
+
+CREATE VIRTUAL TABLE search_words USING fts5(org, head, words, tokenize = 'ascii', detail = column);
+
+CREATE TABLE 'search_words_config'(k PRIMARY KEY, v) WITHOUT ROWID;
+
+CREATE TABLE 'search_words_content'(id INTEGER PRIMARY KEY, c0, c1, c2);
+
+CREATE TABLE 'search_words_data'(id INTEGER PRIMARY KEY, block BLOB);
+
+CREATE TABLE 'search_words_docsize'(id INTEGER PRIMARY KEY, sz BLOB);
+
+CREATE TABLE 'search_words_idx'(segid, term, pgno, PRIMARY KEY(segid, term)) WITHOUT ROWID;
+
 CREATE TABLE server (
     id      INTEGER PRIMARY KEY CHECK (id = 1),
     epoch   TEXT    NOT NULL,

@@ -192,6 +192,20 @@ type Store interface {
 	// without, only where that is a matter of seconds.
 	Scrub(ctx context.Context, rewrite bool) (Scrubbed, error)
 
+	// SearchLags lists the repos of an organization of which the index lacks
+	// something, by slug.
+	SearchLags(ctx context.Context, org OrgID) ([]SearchLag, error)
+	// AddSearchDocs adds to a repo's index, and notes that it goes from one place to
+	// another. What was withdrawn is left out, also where that is noted at this very
+	// moment; what a redaction names leaves the index in its transaction. [ErrExists]
+	// when somebody else added: the index does not end at from.
+	AddSearchDocs(ctx context.Context, ref RepoRef, from, to SearchPlace, docs []SearchDoc) error
+	// Search finds the newest versions of entries that a query asks for, of one time by
+	// repo and key.
+	Search(ctx context.Context, org OrgID, q SearchQuery) ([]SearchHit, error)
+	// CountSearch counts what a query finds, up to its Limit.
+	CountSearch(ctx context.Context, org OrgID, q SearchQuery) (int, error)
+
 	// NotePulls notes that repos were served. The oldest and the newest version count.
 	NotePulls(ctx context.Context, pulls []Pull) error
 	// Pulls lists whom a repo was served to, by user and client.

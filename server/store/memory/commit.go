@@ -128,6 +128,9 @@ func (s *state) apply(ref store.RepoRef, r repo, change *store.Change) (repo, er
 	r.posed = s.propose(ref, r.posed, change.Proposals)
 	r.found = foundIn(r.found, r.head.Version, change.Findings)
 	r = r.redact(change)
+	if len(change.Redacted) > 0 {
+		s.index = s.index.without(id, change.Redacted)
+	}
 	record := change.Audit
 	record.At = kept(record.At)
 	r.trail = r.trail.with(record.Seq, record)

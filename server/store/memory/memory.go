@@ -47,6 +47,7 @@ type state struct {
 	checkpoints   tree[store.RepoID, api.Version]
 	signOn        signOn
 	leaks         leaks
+	index         index
 }
 
 // rights is what an organization has one of: values that are never changed, only
@@ -130,6 +131,7 @@ func New() *Store {
 		}),
 		bodies: newTree[bodyRef, *store.Body](compareBodies),
 		leaks:  newLeaks(),
+		index:  newIndex(),
 		signOn: newSignOn(),
 		rights: newTree[store.OrgID, rights](cmp.Compare),
 		orgTrail: newTree[orgPlace, audit.Record](func(a, b orgPlace) int {

@@ -159,6 +159,11 @@ func (s *Store) Holders(ctx context.Context, ref store.RepoRef, q store.HolderQu
 // Erase takes bodies away.
 func (s *Store) Erase(ctx context.Context, org store.OrgID, sums []api.Checksum) error {
 	return s.write(ctx, func(next *state) error {
+		for ref, r := range next.repos.all() {
+			if ref.Org == org {
+				next.index = next.index.without(r.head.ID, sums)
+			}
+		}
 		for _, sum := range sums {
 			ref := bodyRef{org, sum}
 			next.bodies = next.bodies.with(ref, nil)

@@ -39,6 +39,10 @@ WHERE h.repo_id = $1 AND h.checksum = ANY ($2::bytea[]) AND f.repo_id = $1 AND f
 	closeProposalsOf = `UPDATE proposals SET state = 'rejected', closed = $3, closed_at = $4, closed_by = $5, reason = 'its text was redacted'
 WHERE repo_id = $1 AND checksum = ANY ($2::bytea[]) AND state = 'open' AND NOT deleted`
 
+	// The words of a text go with it.
+	deleteWordsIn = `DELETE FROM search_docs WHERE repo_id = $1 AND checksum = ANY ($2::bytea[])`
+	deleteWordsOf = `DELETE FROM search_docs WHERE repo_id IN (SELECT id FROM repos WHERE org_id = $1) AND checksum = ANY ($2::bytea[])`
+
 	selectHolders = `SELECT h.key, h.deleted, h.checksum, h.previous, h.size, h.modified, h.version, v.at, coalesce(m.name, ''), v.client,
 	coalesce((SELECT min(n.version) FROM history n WHERE n.repo_id = h.repo_id AND n.key = h.key AND n.version > h.version), 0)
 FROM history h
@@ -52,7 +56,7 @@ ORDER BY h.version, h.key LIMIT $6`
 	deleteBodies  = `DELETE FROM bodies WHERE org_id = $1 AND checksum = ANY ($2::bytea[])`
 	redactionDone = `UPDATE redactions SET done = true WHERE org_id = $1 AND checksum = ANY ($2::bytea[])`
 
-	bodiesSize = `SELECT pg_total_relation_size('bodies')`
+	textsSize = `SELECT pg_total_relation_size('bodies') + pg_total_relation_size('search_docs') + pg_total_relation_size('search_words')`
 )
 
 // rawSums are checksums on their way into a statement; nil stays nil.
@@ -141,6 +145,7 @@ func queueRedacted(batch *pgx.Batch, repo int64, change *store.Change) {
 	sums, version := rawSums(change.Redacted), int64(change.Head.Version)
 	batch.Queue(insertRepoRedactions, repo, version, sums)
 	batch.Queue(deleteFindingsIn, repo, sums)
+	batch.Queue(deleteWordsIn, repo, sums)
 	batch.Queue(closeProposalsOf, repo, sums, version, millis(change.Head.LastModified), change.Audit.User)
 }
 
@@ -166,25 +171,31 @@ func (db *DB) Erase(ctx context.Context, org store.OrgID, sums []api.Checksum) e
 			if _, err := tx.Exec(ctx, deleteBodies, int64(org), rawSums(sums)); err != nil {
 				return err
 			}
+			if _, err := tx.Exec(ctx, deleteWordsOf, int64(org), rawSums(sums)); err != nil {
+				return err
+			}
 			_, err := tx.Exec(ctx, redactionDone, int64(org), rawSums(sums))
 			return err
 		})
 	})
 }
 
-// rewriteUnasked is how many bytes of bodies are rewritten within seconds.
+// textTables are the tables that hold texts, whole or as words.
+const textTables = "bodies, search_docs, search_words"
+
+// rewriteUnasked is how many bytes of texts are rewritten within seconds.
 const rewriteUnasked = 256 << 20
 
-// Scrub vacuums the table of bodies. Rewriting it locks it; where the lock is not had
-// within the usual wait, the table is vacuumed in place.
+// Scrub vacuums the tables that hold texts. Rewriting them locks them; where a lock is
+// not had within the usual wait, they are vacuumed in place.
 func (db *DB) Scrub(ctx context.Context, rewrite bool) (done store.Scrubbed, err error) {
 	err = db.read(ctx, "scrubbing", func(conn *pgxpool.Conn) error {
 		var size int64
-		if err := conn.QueryRow(ctx, bodiesSize).Scan(&size); err != nil {
+		if err := conn.QueryRow(ctx, textsSize).Scan(&size); err != nil {
 			return err
 		}
 		if rewrite || size <= rewriteUnasked {
-			err := vacuum(ctx, conn, "VACUUM FULL bodies", db.lockWait)
+			err := vacuum(ctx, conn, "VACUUM FULL "+textTables, db.lockWait)
 			if err == nil {
 				done.Rewritten = true
 			} else if !errors.Is(fail(ctx, "", err), store.ErrBusy) {
@@ -192,8 +203,8 @@ func (db *DB) Scrub(ctx context.Context, rewrite bool) (done store.Scrubbed, err
 			}
 		}
 		if !done.Rewritten {
-			done.Remains = append(done.Remains, "dead tuples and free places in the table bodies; server redact apply --rewrite rewrites it")
-			return vacuum(ctx, conn, "VACUUM bodies", db.lockWait)
+			done.Remains = append(done.Remains, "dead tuples and free places in the tables bodies, search_docs and search_words; server redact apply --rewrite rewrites it")
+			return vacuum(ctx, conn, "VACUUM "+textTables, db.lockWait)
 		}
 		return nil
 	})

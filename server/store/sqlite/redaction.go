@@ -31,6 +31,10 @@ AND (key, version) IN (SELECT key, version FROM history WHERE repo_id = ?1 AND c
 	closeProposalsOf = `UPDATE proposals SET state = 'rejected', closed = ?3, closed_at = ?4, closed_by = ?5, reason = 'its text was redacted'
 WHERE repo_id = ?1 AND checksum = ?2 AND state = 'open' AND deleted = 0`
 
+	// The words of a text go with it.
+	deleteWordsIn = `DELETE FROM search_docs WHERE repo_id = ? AND checksum = ?`
+	deleteWordsOf = `DELETE FROM search_docs WHERE repo_id IN (SELECT id FROM repos WHERE org_id = ?) AND checksum = ?`
+
 	selectHolders = `SELECT h.key, h.deleted, h.checksum, h.previous, h.size, h.modified, h.version, v.at, coalesce(m.name, ''), v.client,
 	coalesce((SELECT min(n.version) FROM history n WHERE n.repo_id = h.repo_id AND n.key = h.key AND n.version > h.version), 0)
 FROM history h
@@ -134,6 +138,9 @@ func (w *transaction) writeRedacted(tx *sql.Tx, head *store.Head, change *store.
 		if _, err := tx.ExecContext(w.ctx, deleteFindingsIn, w.repo, raw(sum)); err != nil {
 			return err
 		}
+		if _, err := tx.ExecContext(w.ctx, deleteWordsIn, w.repo, raw(sum)); err != nil {
+			return err
+		}
 		if _, err := tx.ExecContext(w.ctx, closeProposalsOf, w.repo, raw(sum), w.version, head.LastModified.UnixMilli(), change.Audit.User); err != nil {
 			return err
 		}
@@ -163,6 +170,9 @@ func (db *DB) Erase(ctx context.Context, org store.OrgID, sums []api.Checksum) e
 	return db.change(ctx, "erasing contents", func(ctx context.Context, tx *sql.Tx) error {
 		for _, sum := range sums {
 			if _, err := tx.ExecContext(ctx, deleteBody, int64(org), raw(sum)); err != nil {
+				return err
+			}
+			if _, err := tx.ExecContext(ctx, deleteWordsOf, int64(org), raw(sum)); err != nil {
 				return err
 			}
 			if _, err := tx.ExecContext(ctx, redactionDone, int64(org), raw(sum)); err != nil {

@@ -103,6 +103,13 @@ func Run(t *testing.T, open func(t *testing.T) store.Store, options ...Option) {
 		{"ConcurrentCommits", testConcurrentCommits},
 		{"ConcurrentRepos", testConcurrentRepos},
 		{"ViewIsOneInstant", testViewIsOneInstant},
+		{"SearchIndex", testSearchIndex},
+		{"Search", testSearch},
+		{"SearchFilters", testSearchFilters},
+		{"SearchHostile", testSearchHostile},
+		{"SearchRedaction", testSearchRedaction},
+		{"SearchTenancy", testSearchTenancy},
+		{"SearchModel", testSearchModel},
 		{"Model", testModel},
 	} {
 		t.Run(test.name, func(t *testing.T) { test.run(t, newWorld(t, s.store)) })
