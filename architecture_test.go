@@ -23,8 +23,9 @@ var walls = []wall{
 
 	{"cmd/server", "api server server/audit server/auth server/leak server/ledger server/auth/provider server/organization server/signon server/store", "a door: it parses, calls, and maps errors to exit codes; the parts are built in server"},
 	{"server", "api api/scan server/audit server/auth server/auth/provider server/dashboard server/events server/leak server/ledger server/metrics server/organization server/reading server/rest server/signon server/store server/store/postgres server/store/sqlite", "the one place where the server's parts are put together, and the only one that knows a concrete store"},
-	{"server/rest", "api api/memory server/audit server/auth server/events server/leak server/ledger server/organization server/reading server/store", "it turns requests into calls of the ledger and decides nothing itself; of the store it knows the nouns"},
-	{"server/ledger", "api api/scan server/audit server/events server/store", "the rules are pure: they know the contract, the trail and the storage contract, no HTTP and no SQL"},
+	{"server/rest", "api api/memory server/audit server/auth server/events server/leak server/ledger server/organization server/reading server/search server/store", "it turns requests into calls of the ledger and decides nothing itself; of the store it knows the nouns"},
+	{"server/search", "api api/memory server/store", "texts and questions are taken apart on values alone; of the store it knows the nouns"},
+	{"server/ledger", "api api/scan server/audit server/events server/search server/store", "the rules are pure: they know the contract, the trail and the storage contract, no HTTP and no SQL"},
 	{"server/reading", "api api/memory server/ledger server/store", "what is told of entries beside their bytes stands on the rules and on how an agent reads; it changes nothing"},
 	{"server/leak", "api server/ledger server/store", "it looks through and withdraws what is kept, by the rules' own means; files and clocks are its business, HTTP and SQL are not"},
 	{"server/auth", "api server/store", "who is calling must be known before any rule is asked"},
@@ -98,7 +99,7 @@ type door struct{ library, at, tests, reason string }
 // doors has a row for every library that is imported. A library behind one door
 // can be replaced, and its oddities are known in one place.
 var doors = []door{
-	{"golang.org/x/text", "api client/recall", "", "keys are compared under NFC and case folding, in one place for both wings; words under NFKC, where they are looked for"},
+	{"golang.org/x/text", "api client/recall server/search", "", "keys are compared under NFC and case folding, in one place for both wings; words under NFKC, where they are looked for"},
 	{"github.com/zricethezav/gitleaks/v8", "api/scan", "", "its rules find secrets; its findings hold the secret itself and must not travel"},
 	{"github.com/rs/zerolog", "", "api/scan", "gitleaks logs through it, and the tests see to it that it is silent"},
 	{"github.com/pelletier/go-toml/v2", "api/scan", "", "it reads the rules of gitleaks"},
@@ -149,7 +150,7 @@ var quiet = []struct{ room, not, but, reason string }{
 	{"...", "os.Exit log.Fatal log.Fatalf log.Fatalln", "cmd/server cmd/client cmd/devoidc", "a program ends in its door and nowhere else, so that everything opened is closed"},
 	{"...", "init", "", "nothing happens by being imported; what a package needs comes in as an argument"},
 	{"api api/scan", "os log/slog database/sql os/exec net time.Now time.Since time.Sleep", "", "the contract is pure: no I/O, no clock, no logging"},
-	{"server/ledger server/audit", "net/http database/sql os/exec os time.Now time.Since time.Sleep time.After time.NewTimer", "", "the rules are decided on values alone, so that they can be tested and simulated; the clock is an argument"},
+	{"server/ledger server/audit server/search", "net/http database/sql os/exec os time.Now time.Since time.Sleep time.After time.NewTimer", "", "the rules are decided on values alone, so that they can be tested and simulated; the clock is an argument"},
 	{"client/memdir", "net/http database/sql os/exec time.Now time.Since time.Sleep", "", "files are compared by what they are, never by when one looks; the clock is an argument"},
 	{"client/hook/settings", "net/http os os/exec time.Now time.Since time.Sleep", "", "an edit of a person's file is worked out from its text, so that it can be shown and tested before anything is written"},
 	{"api/memory client/curate client/lint", "net/http database/sql os os/exec time.Now time.Since time.Sleep", "", "what an agent reads in a file depends on its bytes alone; where it lies and when one looks come in as arguments"},

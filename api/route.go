@@ -38,6 +38,8 @@ var Routes = []Route{
 	{http.MethodGet, PathProposal, Read, "getProposal"},
 	{http.MethodPost, PathApprove, Review, "approveProposal"},
 	{http.MethodPost, PathReject, Review, "rejectProposal"},
+	{http.MethodGet, PathSearch, Read, "search"},
+	{http.MethodGet, PathDigest, Read, "digest"},
 	{http.MethodGet, PathPolicy, Known, "getPolicy"},
 	{http.MethodPut, PathPolicy, Administer, "setPolicy"},
 	{http.MethodPost, PathAccepted, Accept, "acceptFinding"},

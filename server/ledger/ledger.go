@@ -75,6 +75,11 @@ type Store interface {
 	Withdraw(ctx context.Context, org store.OrgID, all []store.Redaction) error
 	Holders(ctx context.Context, ref store.RepoRef, query store.HolderQuery) ([]store.Holder, error)
 	Erase(ctx context.Context, org store.OrgID, sums []api.Checksum) error
+	Members(ctx context.Context, org store.OrgID) ([]store.Member, error)
+	SearchLags(ctx context.Context, org store.OrgID) ([]store.SearchLag, error)
+	AddSearchDocs(ctx context.Context, ref store.RepoRef, from, to store.SearchPlace, docs []store.SearchDoc) error
+	Search(ctx context.Context, org store.OrgID, q store.SearchQuery) ([]store.SearchHit, error)
+	CountSearch(ctx context.Context, org store.OrgID, q store.SearchQuery) (int, error)
 }
 
 // Announce is told of every change after its commit. It must not wait.
@@ -93,6 +98,7 @@ type Ledger struct {
 	scanned  scannedTexts
 	policies policies
 	first    sync.Mutex // held by a push that may make the repo that is one too many
+	indexing chan struct{}
 }
 
 // New makes a ledger. Of limits it uses EntryBytes and RepoEntries. Without a
@@ -102,7 +108,7 @@ func New(log *slog.Logger, s Store, now func() time.Time, limits api.Limits, sca
 	if tell == nil {
 		tell = func(events.Event) {}
 	}
-	return &Ledger{log: log, store: s, now: now, limits: limits, scanner: scanner, tell: tell}
+	return &Ledger{log: log, store: s, now: now, limits: limits, scanner: scanner, tell: tell, indexing: make(chan struct{}, 1)}
 }
 
 // Head reads a repo's head as the caller sees it, in one indexed read, and one more

@@ -44,6 +44,7 @@ import (
 	"github.com/teammem/teammem/server/ledger"
 	"github.com/teammem/teammem/server/organization"
 	"github.com/teammem/teammem/server/reading"
+	"github.com/teammem/teammem/server/search"
 	"github.com/teammem/teammem/server/store"
 )
 
@@ -69,6 +70,8 @@ type Ledger interface {
 	SetPolicy(ctx context.Context, caller ledger.Caller, change api.PolicyChange, ifMatch api.Tags) (api.OrgPolicy, error)
 	AcceptFinding(ctx context.Context, caller ledger.Caller, accept api.Acceptance) (api.OrgPolicy, error)
 	ForgetFinding(ctx context.Context, caller ledger.Caller, fingerprint string) (api.OrgPolicy, error)
+	Search(ctx context.Context, caller ledger.Caller, admitted func(api.RepoSlug) bool, q search.Query, page ledger.Page) (ledger.Found, error)
+	Digest(ctx context.Context, caller ledger.Caller, admitted func(api.RepoSlug) bool, since time.Time, page ledger.Page) (ledger.Learned, error)
 	Redactions(ctx context.Context, caller ledger.Caller, sums []api.Checksum) (map[api.Checksum]store.Redaction, error)
 }
 
@@ -236,6 +239,8 @@ func (h *Handler) handlers() map[string]handle {
 		"exportRepo":      h.exportRepo,
 		"listActivity":    h.listActivity,
 		"liveActivity":    h.liveActivity,
+		"search":          h.search,
+		"digest":          h.digest,
 
 		"redact":         h.redact,
 		"listRedactions": h.listRedactions,

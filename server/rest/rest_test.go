@@ -132,6 +132,10 @@ func exampleOf(route api.Route) (target, body string) {
 		body = `{"key":"edited.md","to":"moved.md"}`
 	case "getEntry", "getDiff", "getLinks", "getBlame":
 		target += "&key=a.md"
+	case "search":
+		target += "&q=a"
+	case "digest":
+		target += "&since=2026-01-01"
 	case "putTeamMemory":
 		body = `{"entries":{"a.md":"a"}}`
 	case "setPolicy":

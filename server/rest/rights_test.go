@@ -75,6 +75,8 @@ func TestWhoMayWhat(t *testing.T) {
 		"exportRepo":      "viewer member maintainer admin",
 		"listActivity":    "viewer member maintainer admin",
 		"liveActivity":    "viewer member maintainer admin",
+		"search":          "viewer member maintainer admin",
+		"digest":          "viewer member maintainer admin",
 		"listFindings":    "viewer member maintainer admin",
 		"listProposals":   "viewer member maintainer admin",
 		"getProposal":     "viewer member maintainer admin",

@@ -79,6 +79,7 @@ func Conformance(t *testing.T, target Target) {
 		{"review", reviewCases},
 		{"history", historyCases},
 		{"reading", readingCases},
+		{"search", searchCases},
 		{"live", liveCases},
 	}
 	for _, group := range groups {

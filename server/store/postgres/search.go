@@ -244,4 +244,3 @@ func (db *DB) CountSearch(ctx context.Context, org store.OrgID, q store.SearchQu
 	})
 	return n, err
 }
-
