@@ -4,7 +4,9 @@ import (
 	"context"
 	"database/sql"
 	"encoding/binary"
+	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -61,7 +63,7 @@ func openBareWriter(path string, org int64) (*bareWriter, error) {
 		return nil, err
 	}
 	w.db.SetMaxOpenConns(1)
-	for _, name := range []string{"lockHead", "selectState", "insertBody", "upsertEntry", "insertHistory", "insertVersion", "insertAudit", "updateHead"} {
+	for _, name := range []string{"lockHead", "selectState", "selectWithdrawn", "insertBody", "upsertEntry", "insertHistory", "insertVersion", "insertAudit", "updateHead"} {
 		if w.prepared[name], err = w.db.Prepare(own[name]); err != nil {
 			return nil, fmt.Errorf("%s: %w", name, err)
 		}
@@ -94,12 +96,17 @@ func (w *bareWriter) push() error {
 	if err := w.readState(tx, repo, keys); err != nil {
 		return err
 	}
+	contents := make([][]byte, perPut)
+	for i := range contents {
+		contents[i] = binary.LittleEndian.AppendUint64(make([]byte, 24, 32), rand.Uint64())
+	}
+	if err := w.checkWithdrawn(tx, contents); err != nil {
+		return err
+	}
 	now := time.Now().UnixMilli()
 	version++
 	for i, key := range keys {
-		content := make([]byte, 32)
-		binary.LittleEndian.PutUint64(content, rand.Uint64())
-		if err := w.writeEntry(tx, repo, version, now, key, content, w.data[i]); err != nil {
+		if err := w.writeEntry(tx, repo, version, now, key, contents[i], w.data[i]); err != nil {
 			return err
 		}
 	}
@@ -138,6 +145,26 @@ func (w *bareWriter) readState(tx *sql.Tx, repo int64, keys []string) error {
 		if err := rows.Scan(&key, &sum, &deleted, &size, &modified, &version); err != nil {
 			return err
 		}
+	}
+	return rows.Err()
+}
+
+func (w *bareWriter) checkWithdrawn(tx *sql.Tx, sums [][]byte) error {
+	list := make([]string, len(sums))
+	for i, sum := range sums {
+		list[i] = hex.EncodeToString(sum)
+	}
+	brought, err := json.Marshal(list)
+	if err != nil {
+		return err
+	}
+	rows, err := tx.Stmt(w.prepared["selectWithdrawn"]).Query(w.org, string(brought))
+	if err != nil {
+		return err
+	}
+	defer func() { _ = rows.Close() }()
+	if rows.Next() {
+		return errors.New("a content was withdrawn")
 	}
 	return rows.Err()
 }

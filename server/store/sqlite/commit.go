@@ -26,7 +26,7 @@ func (db *DB) Commit(ctx context.Context, ref store.RepoRef, touched []api.Key, 
 		if err := change.Check(state.Head); err != nil {
 			return false, err
 		}
-		if err := checkWithdrawn(ctx, tx, ref.Org, change.Withdrawn()); err != nil {
+		if err := db.checkWithdrawn(ctx, tx, ref.Org, change.Withdrawn()); err != nil {
 			return false, err
 		}
 		head, err = db.write(ctx, tx, ref, state.Head.ID, change)

@@ -18,6 +18,11 @@ const (
 	selectRedactions = `SELECT checksum, at, user_name, token_uid, reason, done FROM redactions
 WHERE org_id = ?1 AND (?2 IS NULL OR checksum IN (SELECT unhex(value) FROM json_each(?2))) ORDER BY at, checksum`
 
+	// selectWithdrawn reads those of the listed contents that were withdrawn, by one
+	// look at the index for each: a PUT waits for it, with the lock.
+	selectWithdrawn = `SELECT r.checksum, r.at, r.user_name, r.token_uid, r.reason, r.done
+FROM json_each(?2) brought CROSS JOIN redactions r ON r.org_id = ?1 AND r.checksum = unhex(brought.value) ORDER BY r.at, r.checksum`
+
 	countErased = `SELECT count(*) FROM redactions WHERE done = 1`
 
 	insertRedaction = `INSERT INTO redactions (org_id, checksum, at, user_name, token_uid, reason, done) VALUES (?, ?, ?, ?, ?, ?, 0)
@@ -90,11 +95,11 @@ func (db *DB) CountErased(ctx context.Context) (n int64, err error) {
 }
 
 // checkWithdrawn refuses a change that brings what was withdrawn.
-func checkWithdrawn(ctx context.Context, tx *sql.Tx, org store.OrgID, sums []api.Checksum) error {
+func (db *DB) checkWithdrawn(ctx context.Context, tx *sql.Tx, org store.OrgID, sums []api.Checksum) error {
 	if len(sums) == 0 {
 		return nil
 	}
-	rows, err := tx.QueryContext(ctx, selectRedactions, int64(org), sumList(sums))
+	rows, err := tx.StmtContext(ctx, db.statements.selectWithdrawn).QueryContext(ctx, int64(org), sumList(sums))
 	if err != nil {
 		return err
 	}

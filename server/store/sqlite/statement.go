@@ -12,7 +12,7 @@ import (
 type statements struct {
 	selectHead, selectEntries, selectNear, selectFar, selectBody, selectToken *sql.Stmt
 
-	lockHead, insertRepo, selectState                                              *sql.Stmt
+	lockHead, insertRepo, selectState, selectWithdrawn                             *sql.Stmt
 	insertBody, upsertEntry, insertHistory, insertVersion, insertAudit, updateHead *sql.Stmt
 }
 
@@ -31,6 +31,7 @@ func (s *statements) prepare(ctx context.Context, db *DB) error {
 		{db.writer, &s.lockHead, lockHead},
 		{db.writer, &s.insertRepo, insertRepo},
 		{db.writer, &s.selectState, selectState},
+		{db.writer, &s.selectWithdrawn, selectWithdrawn},
 		{db.writer, &s.insertBody, insertBody},
 		{db.writer, &s.upsertEntry, upsertEntry},
 		{db.writer, &s.insertHistory, insertHistory},
@@ -50,7 +51,7 @@ func (s *statements) prepare(ctx context.Context, db *DB) error {
 func (s *statements) close() (err error) {
 	for _, statement := range []*sql.Stmt{
 		s.selectHead, s.selectEntries, s.selectNear, s.selectFar, s.selectBody, s.selectToken, s.lockHead, s.insertRepo, s.selectState,
-		s.insertBody, s.upsertEntry, s.insertHistory, s.insertVersion, s.insertAudit, s.updateHead,
+		s.selectWithdrawn, s.insertBody, s.upsertEntry, s.insertHistory, s.insertVersion, s.insertAudit, s.updateHead,
 	} {
 		if statement != nil {
 			err = errors.Join(err, statement.Close())
