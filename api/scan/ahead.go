@@ -33,25 +33,25 @@ var prosaic = func() (set [256]bool) {
 }()
 
 // rulesOut reports whether what stands behind a lead ends every match that could
-// begin with it.
-func (a *ahead) rulesOut(behind []byte) bool {
+// begin with it, and how many bytes tell.
+func (a *ahead) rulesOut(behind []byte) (out bool, read int) {
 	for k, c := range behind[:min(len(behind), lookahead)] {
 		if c >= beyond {
-			return false
+			return false, 0
 		}
 		if a.may[c]&(1<<k) == 0 {
-			return true
+			return true, k + 1
 		}
 	}
 	if a.reach == 0 {
-		return false
+		return false, 0
 	}
-	for _, c := range behind[:min(len(behind), a.reach)] {
+	for k, c := range behind[:min(len(behind), a.reach)] {
 		if !prosaic[c] {
-			return a.may[min(c, beyond)]&mayBreak == 0
+			return a.may[min(c, beyond)]&mayBreak == 0, k + 1
 		}
 	}
-	return true // the text ends in prose, or goes on as such for too long
+	return true, a.reach // the text ends in prose, or goes on as such for too long
 }
 
 // look finds what may stand behind a lead: the word, with back characters of any kind

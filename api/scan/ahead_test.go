@@ -23,7 +23,7 @@ func TestNothingIsRuledOutThatMatches(t *testing.T) {
 	for _, text := range texts {
 		text := []byte(text)
 		clear(d.needed)
-		s.literals.find(text, func(end int, ids []uint16) bool {
+		s.literals.find(text, 0, len(text), func(end int, ids []uint16) bool {
 			for _, id := range ids {
 				lead := s.leads[id]
 				st, at := s.starts[lead.start], end-lead.width
@@ -32,7 +32,7 @@ func TestNothingIsRuledOutThatMatches(t *testing.T) {
 				}
 				clear(d.met)
 				lead.met.Store(aheadAfter)
-				out := d.ruledOut(text[end:], lead)
+				out, _ := d.ruledOut(text[end:], lead)
 				last, _ := d.run(text, lead.start, at)
 				needless := st.needs != nil && d.needless(text, st, at)
 				if last >= 0 && (out || needless) {

@@ -88,8 +88,12 @@ func trimRune(s []byte) []byte {
 }
 
 // eachEncoded calls fn with every stretch of the view that may be base64: each run
-// of its alphabet, and in a folded view also what begins or ends at a break.
+// of its alphabet, and in a folded view what begins or ends at an edit.
 func eachEncoded(v *view, fn func(from, to int) bool) {
+	if v.copies() {
+		eachBetweenEdits(v, fn)
+		return
+	}
 	text := v.text
 	for i := 0; i+shortestEncoded <= len(text); {
 		// From its end on, so that most bytes of prose are never looked at.
@@ -104,13 +108,7 @@ func eachEncoded(v *view, fn func(from, to int) bool) {
 		for i += shortestEncoded; i < len(text) && sextets[text[i]] < 64; {
 			i++
 		}
-		if v.parent == nil || v.step > 0 {
-			if !eachInRun(text, from, i, fn) {
-				return
-			}
-			continue
-		}
-		if !eachBetweenEdits(v, from, i, fn) {
+		if !eachInRun(text, from, i, fn) {
 			return
 		}
 	}
@@ -137,18 +135,31 @@ func eachInRun(text []byte, from, to int, fn func(from, to int) bool) bool {
 // mostTries bounds how many beginnings of one run are tried.
 const mostTries = 8
 
-func eachBetweenEdits(v *view, from, to int, fn func(from, to int) bool) bool {
-	edits := v.editsIn(from, to)
-	if len(edits) == 0 {
-		return true // the same run stands in the parent
-	}
-	if !fn(from, to) {
-		return false
-	}
-	for _, e := range edits[:min(len(edits), mostTries)] {
-		if at := int(e.at); at > from && to-at >= shortestEncoded && !fn(at, to) {
-			return false
+// eachBetweenEdits tries the runs that touch an edit, from their beginning and from
+// each edit in them. The others stand in the parent.
+func eachBetweenEdits(v *view, fn func(from, to int) bool) {
+	for i := 0; i < len(v.edits); {
+		from, to := int(v.edits[i].at), int(v.edits[i].at)
+		for from > 0 && sextets[v.text[from-1]] < 64 {
+			from--
+		}
+		for to < len(v.text) && sextets[v.text[to]] < 64 {
+			to++
+		}
+		first := i
+		for i < len(v.edits) && int(v.edits[i].at) <= to {
+			i++
+		}
+		if to-from < shortestEncoded {
+			continue
+		}
+		if !fn(from, to) {
+			return
+		}
+		for _, e := range v.edits[first:min(i, first+mostTries)] {
+			if at := int(e.at); at > from && to-at >= shortestEncoded && !fn(at, to) {
+				return
+			}
 		}
 	}
-	return true
 }

@@ -17,7 +17,8 @@ type desk struct {
 	counts   []int // findings by rule, in this scan
 	behind   []int // by rule: where its last finding of this view ends
 	windows  []window
-	// By depth of encoding: what became of the text.
+	// By depth of encoding: the text, and what became of it.
+	plain     [deepest + 1]view
 	unescaped [deepest + 1][unescapings]view
 	joined    [deepest + 1]view
 	decoded   [deepest + 1][]byte
@@ -99,7 +100,7 @@ func (d *desk) scanText(text []byte, key bool) ([]Finding, error) {
 		}, text))
 	}
 	for _, reading := range readings {
-		if err := d.read(&view{text: reading}); err != nil {
+		if err := d.read(view{text: reading}); err != nil {
 			return nil, err
 		}
 	}
@@ -113,6 +114,8 @@ func (d *desk) scanText(text []byte, key bool) ([]Finding, error) {
 func (d *desk) trim() {
 	const most = 1 << 20
 	for depth := range d.joined {
+		d.plain[depth].text = nil
+		d.plain[depth].trim(most)
 		d.joined[depth].trim(most)
 		for level := range d.unescaped[depth] {
 			d.unescaped[depth][level].trim(most)
@@ -129,11 +132,14 @@ func (d *desk) trim() {
 
 // read applies the rules to a text, to what it says unescaped and joined, and to
 // what is encoded in any of these.
-func (d *desk) read(v *view) error {
-	if err := d.consider(v); err != nil {
+func (d *desk) read(text view) error {
+	plain := &d.plain[d.depth]
+	text.tried = plain.tried[:0]
+	*plain = text
+	if err := d.consider(plain); err != nil {
 		return err
 	}
-	plain := v
+	v := plain
 	for level := range unescapings {
 		next := &d.unescaped[d.depth][level]
 		next.reset(v)
@@ -186,7 +192,7 @@ func (d *desk) decode(v *view) (err error) {
 		done = from + used
 		text := append([]byte(nil), buf...)
 		d.depth++
-		err = d.read(&view{text: text, parent: v, step: 4, from: from})
+		err = d.read(view{text: text, parent: v, step: 4, from: from})
 		d.depth--
 		return err == nil
 	})

@@ -11,8 +11,20 @@ const (
 	shortestLead = 2
 	longEnough   = 6
 	mostLeads    = 128
+	// longestLead is how much of a literal is looked for: it makes the windows small in
+	// which those are looked for that an edit made.
+	longestLead = 12
 	widestClass  = 16
 )
+
+// cut shortens literals.
+func cut(words []string) []string {
+	short := make([]string, len(words))
+	for i, w := range words {
+		short[i] = w[:min(len(w), longestLead)]
+	}
+	return unique(short)
+}
 
 // leadsOf finds the literals at the beginning, or behind elements of fixed width.
 func leadsOf(flat []*syntax.Regexp) (leads []string, back int, ok bool) {

@@ -107,27 +107,31 @@ func (l *literals) mark(word string, bit uint, n int) {
 	}
 }
 
-// find calls hit for each word found, with the place behind its last byte, in order
-// of where they begin. It stops when hit says so.
-func (l *literals) find(text []byte, hit func(end int, ids []uint16) bool) {
-	if len(text) == 0 {
-		return
-	}
+// find calls hit for each word that begins in text[from:to], with the place behind its
+// last byte, in order of where they begin. It stops when hit says so.
+func (l *literals) find(text []byte, from, to int, hit func(end int, ids []uint16) bool) {
 	width, mask := l.width, uint(1)<<(triple*l.width)-1
 	last := uint(0)
-	for _, c := range text[:min(len(text), triple-1)] {
-		last = last<<width | uint(l.class[c])
-	}
-	for range triple - 1 - min(len(text), triple-1) {
+	for at := from; at < from+triple-1; at++ {
 		last <<= width
-	}
-	// at is where a word would begin; the end is padded with what occurs in none.
-	for at := range text {
-		last <<= width
-		if ahead := at + triple - 1; ahead < len(text) {
-			last |= uint(l.class[text[ahead]])
+		if at < len(text) {
+			last |= uint(l.class[text[at]])
 		}
-		last &= mask
+	}
+	// at is where a word would begin, and in what is ahead of it its third byte. The
+	// end is padded with what occurs in none.
+	ahead := text[min(from+triple-1, len(text)):]
+	ahead = ahead[:max(0, min(len(ahead), to-from))]
+	at := from
+	for _, c := range ahead {
+		last = (last<<width | uint(l.class[c])) & mask
+		if l.triples[last/64]&(1<<(last%64)) != 0 && !l.walk(text, at, hit) {
+			return
+		}
+		at++
+	}
+	for ; at < to; at++ {
+		last = last << width & mask
 		if l.triples[last/64]&(1<<(last%64)) != 0 && !l.walk(text, at, hit) {
 			return
 		}
@@ -158,9 +162,7 @@ func (l *literals) first(text []byte, at int) (end int) {
 		return false
 	}
 	if l.anchor == 0 {
-		if l.find(text[at:], found); end >= 0 {
-			end += at
-		}
+		l.find(text, at, len(text), found)
 		return end
 	}
 	for i := at + l.offset; i < len(text); i++ {

@@ -102,7 +102,7 @@ func TestLiterals(t *testing.T) {
 		}
 		type hit struct{ end, id int }
 		got := map[hit]bool{}
-		newLiterals(list).find([]byte(text), func(end int, ids []uint16) bool {
+		newLiterals(list).find([]byte(text), 0, len(text), func(end int, ids []uint16) bool {
 			for _, id := range ids {
 				got[hit{end, int(id)}] = true
 			}

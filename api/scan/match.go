@@ -39,16 +39,22 @@ type window struct{ start, from, to int }
 
 const nearby = 256
 
-// match applies the rules to one view.
-func (d *desk) match(v *view) (err error) {
-	clear(d.met)
-	clear(d.needed)
-	clear(d.behind)
-	d.windows = d.windows[:0]
-	d.literals.find(v.text, func(end int, ids []uint16) bool {
+// match applies the rules to one view. In one that was made from another by edits, a
+// match that has none stands in the other as well; so only what an edit can have
+// changed is looked at.
+func (d *desk) match(v *view) error {
+	if v.copies() {
+		return d.matchEdited(v)
+	}
+	return d.matchWhole(v)
+}
+
+// matchWhole looks for the leads in all of the text.
+func (d *desk) matchWhole(v *view) (err error) {
+	d.begin(v)
+	d.literals.find(v.text, 0, len(v.text), func(end int, ids []uint16) bool {
 		for _, id := range ids {
-			lead := d.leads[id]
-			if err = d.try(v, lead, end-lead.width); err != nil {
+			if err = d.try(v, id, end-len(d.leads[id].word)); err != nil {
 				return false
 			}
 		}
@@ -60,37 +66,70 @@ func (d *desk) match(v *view) (err error) {
 	return d.search(v)
 }
 
-// try looks for a match of the lead's rule that begins at.
-func (d *desk) try(v *view, lead *lead, at int) error {
+// begin makes the desk ready for another view.
+func (d *desk) begin(v *view) {
+	clear(d.met)
+	clear(d.needed)
+	clear(d.behind)
+	d.windows, v.tried = d.windows[:0], v.tried[:0]
+}
+
+// try looks for a match of a lead's rule; word is where the lead's word begins. How
+// far it read to find none is noted in the view.
+func (d *desk) try(v *view, id uint16, word int) error {
+	lead := d.leads[id]
 	st := d.starts[lead.start]
-	r := st.rule
-	switch {
-	case at < 0 || at < d.behind[r.index] || d.counts[r.index] >= mostOfARule || r.values.keyOnly && !d.key:
+	if st.rule.values.keyOnly && !d.key {
 		return nil
+	}
+	read, err := d.tryAt(v, lead, word-st.back)
+	v.tried = append(v.tried, tried{id, int32(word), int32(min(read, len(v.text)))})
+	return err
+}
+
+// tryAt looks for a match that begins at. Whatever stands at or behind the place that
+// it returns had no say in the outcome.
+func (d *desk) tryAt(v *view, lead *lead, at int) (read int, err error) {
+	st := d.starts[lead.start]
+	all := len(v.text) + 1 // nobody knows
+	switch {
+	case at < 0 || at < d.behind[st.rule.index] || d.counts[st.rule.index] >= mostOfARule:
+		return all, nil
 	case st.near:
 		d.windows = append(d.windows, window{lead.start, max(0, at-nearby), min(len(v.text), at+nearby)})
-		return nil
-	case d.ruledOut(v.text[at+lead.width:], lead),
-		st.left != noBoundary && at > 0 && glued(v, at, st.left),
-		st.needs != nil && d.needless(v.text, st, at):
-		return nil
+		return all, nil
+	}
+	if out, read := d.ruledOut(v.text[at+lead.width:], lead); out {
+		return at + lead.width + read, nil
+	}
+	switch {
+	case st.left != noBoundary && at > 0 && glued(v, at, st.left):
+		return at, nil
+	case st.needs != nil && d.needless(v.text, st, at):
+		return all, nil
 	}
 	last, stop := d.run(v.text, lead.start, at)
 	if d.spent.steps > d.spent.mostSteps {
-		return ErrTooDense
+		return all, ErrTooDense
 	}
-	if last < 0 {
-		return nil
+	if last >= 0 {
+		err = d.ask(v, st, at, last, min(stop, last+8))
 	}
-	if v.parent == nil || v.step > 0 {
-		_, err := d.confirm(v, st, at, min(stop, last+8), nil)
+	return stop, err
+}
+
+// ask has the regular expression tell whether there is a match, up to the place to.
+// The machine has seen one up to last.
+func (d *desk) ask(v *view, st *start, at, last, to int) error {
+	if !v.copies() {
+		_, err := d.confirm(v, st, at, to, nil)
 		return err
 	}
 	edits := v.editsIn(at, last)
 	if len(edits) == 0 {
 		return nil // it stands in the parent as it is
 	}
-	found, err := d.confirm(v, st, at, min(stop, last+8), edits)
+	found, err := d.confirm(v, st, at, to, edits)
 	for i := len(edits) - 1; i >= 0 && !found && err == nil; i-- {
 		if e := edits[i]; e.kind != decoded && int(e.at) > at {
 			found, err = d.confirm(v, st, at, int(e.at), edits[:i])
@@ -109,12 +148,12 @@ func glued(v *view, at int, left boundary) bool {
 }
 
 // ruledOut reports whether the bytes behind a lead end every match that could begin
-// with it.
-func (d *desk) ruledOut(behind []byte, lead *lead) bool {
+// with it, and how many of them tell.
+func (d *desk) ruledOut(behind []byte, lead *lead) (out bool, read int) {
 	ahead := lead.ahead.Load()
 	if ahead == nil {
 		if lead.met.Add(1) < aheadAfter {
-			return false
+			return false, 0
 		}
 		ahead = d.machine(lead.start).look(lead.word, lead.width-len(lead.word))
 		lead.ahead.Store(ahead)
@@ -138,7 +177,8 @@ func (d *desk) needless(text []byte, st *start, at int) bool {
 }
 
 // run lets the start's machine read from at. last is the end of the longest match
-// seen, or -1, and stop where it ended reading.
+// seen, or -1, and stop where it ended reading, the text's length where that is
+// further than it went itself.
 func (d *desk) run(text []byte, start, at int) (last, stop int) {
 	m := d.machine(start)
 	beyondFirst := extra
@@ -175,19 +215,27 @@ func (d *desk) run(text []byte, start, at int) (last, stop int) {
 		if i%meetEvery == 0 && last < 0 && i-at > meetEvery {
 			here := step{meeting{int32(start), int32(i)}, standing{state, m.generation}}
 			if d.met[here.place] == here.standing {
-				break
+				d.spent.steps += i - at + 8
+				d.remember(trail)
+				return -1, len(text)
 			}
 			trail = append(trail, here)
 		}
 	}
 	if last < 0 {
-		for _, s := range trail {
-			d.met[s.place] = s.standing
-		}
+		d.remember(trail)
 	}
 	d.trail = trail[:0]
 	d.spent.steps += i - at + 8
 	return last, i
+}
+
+// remember keeps where a run was that found nothing.
+func (d *desk) remember(trail []step) {
+	for _, s := range trail {
+		d.met[s.place] = s.standing
+	}
+	d.trail = trail[:0]
 }
 
 // confirm asks the regular expression itself about text[at:to], judges the value
@@ -222,10 +270,14 @@ func (d *desk) search(v *view) error {
 		for i++; i < len(d.windows) && d.windows[i].start == w.start && d.windows[i].from <= w.to; i++ {
 			w.to = d.windows[i].to
 		}
+		edits := v.editsIn(w.from, w.to)
+		if v.copies() && len(edits) == 0 {
+			continue // the parent's was searched
+		}
 		if err := d.searchIn(v, w.start, w.from, w.to); err != nil {
 			return err
 		}
-		for _, e := range v.editsIn(w.from, w.to) {
+		for _, e := range edits {
 			if e.kind == decoded || int(e.at) == w.from {
 				continue
 			}

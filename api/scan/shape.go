@@ -66,9 +66,9 @@ func startsOf(pattern string, keywords []string) ([]*start, error) {
 		leads, back, ok := leadsOf(flatten(core))
 		switch {
 		case ok:
-			starts = append(starts, &start{leads: leads, back: back, left: left, branch: i, needs: needsOf(flatten(core))})
+			starts = append(starts, &start{leads: cut(leads), back: back, left: left, branch: i, needs: needsOf(flatten(core))})
 		case len(keywords) > 0:
-			return []*start{{leads: keywords, near: true}}, nil
+			return []*start{{leads: cut(keywords), near: true}}, nil
 		default:
 			return nil, errNoLead
 		}

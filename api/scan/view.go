@@ -14,7 +14,20 @@ type view struct {
 	// base64; 0 otherwise.
 	step int
 	from int // where in the parent decoded base64 begins
+	// tried are the leads that stand in it, in order of place.
+	tried []tried
 }
+
+// tried is a lead that was found, and what became of it: whatever stands at or behind
+// read had no say in it.
+type tried struct {
+	lead uint16
+	word int32 // where its word begins
+	read int32
+}
+
+// copies reports whether the view is a copy of its parent but for its edits.
+func (v *view) copies() bool { return v.parent != nil && v.step == 0 }
 
 // span says where in the parent a stretch of the view stands. With a width it is
 // one character that width bytes of the parent stand for; otherwise it is a copy.
@@ -84,13 +97,13 @@ func (v *view) editsIn(from, to int) []edit {
 
 // reset makes v an empty view of parent, keeping its memory.
 func (v *view) reset(parent *view) {
-	*v = view{text: v.text[:0], parent: parent, spans: v.spans[:0], edits: v.edits[:0]}
+	*v = view{text: v.text[:0], parent: parent, spans: v.spans[:0], edits: v.edits[:0], tried: v.tried[:0]}
 }
 
 // trim lets go of the parent, and of memory beyond most bytes.
 func (v *view) trim(most int) {
 	v.parent = nil
-	if cap(v.text) > most || cap(v.spans) > most/16 || cap(v.edits) > most/16 {
+	if cap(v.text) > most || cap(v.spans) > most/16 || cap(v.edits) > most/16 || cap(v.tried) > most/16 {
 		*v = view{}
 	}
 }
