@@ -16,8 +16,8 @@ const (
 	// lookahead is how many bytes are looked at one by one.
 	lookahead = 8
 	// aheadAfter is how often a lead must be met before it pays to find out: a program
-	// that reads one file should not.
-	aheadAfter = 24
+	// that reads a few hundred files should not.
+	aheadAfter = 400
 	// mayBreak: it may be the first that is no part of prose.
 	mayBreak = 1 << 15
 	// longestReach bounds how far that is looked for.

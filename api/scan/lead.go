@@ -4,6 +4,7 @@ import (
 	"regexp/syntax"
 	"slices"
 	"strings"
+	"sync"
 )
 
 // Limits of the literals taken from an expression.
@@ -14,7 +15,7 @@ const (
 	// longestLead is how much of a literal is looked for: it makes the windows small in
 	// which those are looked for that an edit made.
 	longestLead = 12
-	widestClass  = 16
+	widestClass = 16
 )
 
 // cut shortens literals.
@@ -146,8 +147,8 @@ func concatWords(elements []*syntax.Regexp) ([]string, bool) {
 
 // needsOf finds words of which one stands in every match behind an element that
 // wanders, the longest there are.
-func needsOf(flat []*syntax.Regexp) *literals {
-	var needs *literals
+func needsOf(flat []*syntax.Regexp) *needs {
+	var longest *needs
 	for i, e := range flat {
 		if !wanders(e) {
 			continue
@@ -156,15 +157,38 @@ func needsOf(flat []*syntax.Regexp) *literals {
 		if slices.ContainsFunc(words, isCommon) {
 			continue
 		}
-		var list []literal
-		for _, w := range words {
-			list = append(list, literal{w, 0})
-		}
-		if l := newLiterals(list); needs == nil || l.shortest > needs.shortest {
-			needs = l
+		if n := (&needs{words: words}); longest == nil || n.shortest() > longest.shortest() {
+			longest = n
 		}
 	}
-	return needs
+	return longest
+}
+
+// needs are words of which one must be met; what looks for them is made when they are
+// first looked for.
+type needs struct {
+	words []string
+	once  sync.Once
+	made  *literals
+}
+
+func (n *needs) literals() *literals {
+	n.once.Do(func() {
+		var list []literal
+		for _, w := range n.words {
+			list = append(list, literal{w, 0})
+		}
+		n.made = newLiterals(list)
+	})
+	return n.made
+}
+
+func (n *needs) shortest() int {
+	shortest := len(n.words[0])
+	for _, w := range n.words {
+		shortest = min(shortest, len(w))
+	}
+	return shortest
 }
 
 // isCommon reports whether a word is in every text.

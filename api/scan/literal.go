@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"math/bits"
 	"slices"
+	"strings"
 )
 
 // literal is a word to look for, lower case ASCII, and the number reported for it.
@@ -36,6 +37,8 @@ const triple = 3
 
 // newLiterals builds the tables. Empty words are not allowed.
 func newLiterals(words []literal) *literals {
+	words = slices.Clone(words)
+	slices.SortStableFunc(words, func(a, b literal) int { return strings.Compare(a.word, b.word) })
 	l := &literals{classes: 1}
 	for _, w := range words {
 		for _, c := range []byte(w.word) {
@@ -50,6 +53,8 @@ func newLiterals(words []literal) *literals {
 	}
 	l.width = uint(bits.Len(uint(l.classes - 1)))
 	l.triples = make([]uint64, max(1, 1<<(triple*l.width)/64))
+	states := statesOf(words)
+	l.next, l.out = make([]uint16, 0, states*l.classes), make([][]uint16, 0, states)
 	l.grow()
 	for _, w := range words {
 		l.add(w)
@@ -59,6 +64,19 @@ func newLiterals(words []literal) *literals {
 	}
 	l.findAnchor(words)
 	return l
+}
+
+// statesOf is how many states the tree of sorted words has.
+func statesOf(words []literal) int {
+	states, before := 1, ""
+	for _, w := range words {
+		same := 0
+		for same < min(len(w.word), len(before)) && w.word[same] == before[same] {
+			same++
+		}
+		states, before = states+len(w.word)-same, w.word
+	}
+	return states
 }
 
 func (l *literals) findAnchor(words []literal) {
@@ -72,7 +90,7 @@ func (l *literals) findAnchor(words []literal) {
 }
 
 func (l *literals) grow() uint16 {
-	l.next, l.out = append(l.next, make([]uint16, l.classes)...), append(l.out, nil)
+	l.next, l.out = l.next[:len(l.next)+l.classes], append(l.out, nil)
 	return uint16(len(l.out) - 1)
 }
 

@@ -33,7 +33,11 @@ func (st *start) regexp() *regexp.Regexp {
 		if st.near {
 			anchor = ""
 		}
-		c.re = regexp.MustCompile(anchor + "(?:" + st.tree().String() + ")")
+		text := st.expression
+		if text == "" {
+			text = st.tree().String()
+		}
+		c.re = regexp.MustCompile(anchor + "(?:" + text + ")")
 	})
 	return c.re
 }
@@ -66,7 +70,9 @@ func newProgram(tree *syntax.Regexp) *program {
 // classify finds which characters no instruction tells apart. A counted repetition
 // repeats its instruction, so equal ones are looked at once.
 func (p *program) classify() {
-	seen := map[string][]bool{}
+	var sets []characters
+	setOf := make([]int, len(p.inst)) // by instruction, from 1; 0: none
+	before := -1
 	for pc := range p.inst {
 		in := &p.inst[pc]
 		switch in.Op {
@@ -74,57 +80,100 @@ func (p *program) classify() {
 		default:
 			continue
 		}
-		id := string(rune(in.Op)) + string(rune(in.Arg)) + string(in.Rune)
-		if seen[id] == nil {
-			seen[id] = charactersOf(in)
+		if before >= 0 && same(&p.inst[before], in) {
+			setOf[pc] = setOf[before]
+			continue
 		}
-		p.takes[pc] = seen[id]
-	}
-	classOf := map[string]uint8{}
-	sets := make([][]bool, 0, len(seen))
-	for _, set := range seen {
-		sets = append(sets, set)
-	}
-	classSets := make(map[*bool][]bool, len(sets))
-	signature := make([]byte, len(sets))
-	for c := range p.class {
-		for i, set := range sets {
-			signature[i] = 0
-			if set[c] {
-				signature[i] = 1
-			}
+		before = pc
+		set := charactersOf(in)
+		at := slices.Index(sets, set)
+		if at < 0 {
+			at, sets = len(sets), append(sets, set)
 		}
-		class, ok := classOf[string(signature)]
-		if !ok {
-			class = uint8(len(classOf))
-			classOf[string(signature)] = class
-			for i, set := range sets {
-				classSets[&set[0]] = append(classSets[&set[0]], signature[i] == 1)
-			}
-		}
-		p.class[c] = class
+		setOf[pc] = at + 1
 	}
-	p.classes = len(classOf)
-	for pc, set := range p.takes {
-		if set != nil {
-			p.takes[pc] = classSets[&set[0]]
+	p.refine(sets)
+	takes := make([]bool, len(sets)*p.classes)
+	for c, class := range p.class {
+		for i := range sets {
+			takes[i*p.classes+int(class)] = sets[i].has(c)
+		}
+	}
+	for pc, set := range setOf {
+		if set > 0 {
+			p.takes[pc] = takes[(set-1)*p.classes : set*p.classes]
 		}
 	}
 }
 
-// charactersOf lists which ASCII characters an instruction takes, and at the end
-// whether it takes any other.
-func charactersOf(in *syntax.Inst) []bool {
-	set := make([]bool, utf8.RuneSelf+1)
+// same reports whether two instructions take the same.
+func same(a, b *syntax.Inst) bool {
+	return a.Op == b.Op && a.Arg == b.Arg && slices.Equal(a.Rune, b.Rune)
+}
+
+// refine puts characters into one class that are in the same of the sets: each set
+// splits the classes that it takes a part of.
+func (p *program) refine(sets []characters) {
+	p.classes = 1
+	for i := range sets {
+		var split [beyond + 1]uint8 // by class, what becomes of those in the set
+		var in, out [beyond + 1]bool
+		for c, class := range p.class {
+			if sets[i].has(c) {
+				in[class] = true
+			} else {
+				out[class] = true
+			}
+		}
+		for class := range p.classes {
+			if in[class] && out[class] {
+				split[class] = uint8(p.classes)
+				p.classes++
+			}
+		}
+		for c, class := range p.class {
+			if split[class] > 0 && sets[i].has(c) {
+				p.class[c] = split[class]
+			}
+		}
+	}
+}
+
+// characters is a set of ASCII characters, and whether any other is in it.
+type characters struct {
+	ascii [2]uint64
+	other bool
+}
+
+func (s *characters) has(c int) bool {
+	if c == beyond {
+		return s.other
+	}
+	return s.ascii[c/64]&(1<<(c%64)) != 0
+}
+
+// charactersOf is which characters an instruction takes.
+func charactersOf(in *syntax.Inst) (set characters) {
+	if in.Op == syntax.InstRune && len(in.Rune) > 1 {
+		for i := 0; i < len(in.Rune); i += 2 {
+			for c := in.Rune[i]; c <= in.Rune[i+1] && c < utf8.RuneSelf; c++ {
+				set.ascii[c/64] |= 1 << (c % 64)
+			}
+		}
+		set.other = in.Rune[len(in.Rune)-1] >= utf8.RuneSelf
+		return set
+	}
 	for c := range rune(utf8.RuneSelf) {
-		set[c] = in.MatchRune(c)
+		if in.MatchRune(c) {
+			set.ascii[c/64] |= 1 << (c % 64)
+		}
 	}
 	switch in.Op {
 	case syntax.InstRuneAny, syntax.InstRuneAnyNotNL:
-		set[beyond] = true
+		set.other = true
 	default:
 		// A single rune may ignore case, and k and s have such relatives.
-		set[beyond] = in.Rune[len(in.Rune)-1] >= utf8.RuneSelf || in.MatchRune(0x17F) || in.MatchRune(0x212A)
+		set.other = in.Rune[len(in.Rune)-1] >= utf8.RuneSelf || in.MatchRune(0x17F) || in.MatchRune(0x212A)
 	}
 	return set
 }
@@ -176,9 +225,9 @@ func (m *machine) clear() {
 }
 
 func (m *machine) add(set []uint32, accept bool) int32 {
-	for range m.classes {
-		m.next = append(m.next, unknown)
-	}
+	end := len(m.next) + m.classes
+	m.next = slices.Grow(m.next, m.classes)[:end]
+	clear(m.next[end-m.classes:]) // all unknown
 	m.accept, m.sets = append(m.accept, accept), append(m.sets, set)
 	return int32(len(m.sets) - 1)
 }

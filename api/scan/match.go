@@ -166,7 +166,8 @@ func (d *desk) ruledOut(behind []byte, lead *lead) (out bool, read int) {
 func (d *desk) needless(text []byte, st *start, at int) bool {
 	need, ok := d.needed[st.index]
 	if !ok || at < need.from || need.end >= 0 && at > need.from && need.end-at < need.least {
-		need = needed{from: at, end: st.needs.first(text, at), least: st.needs.shortest}
+		words := st.needs.literals()
+		need = needed{from: at, end: words.first(text, at), least: words.shortest}
 		d.spent.steps += len(text) - at
 		if need.end >= 0 {
 			d.spent.steps -= len(text) - need.end

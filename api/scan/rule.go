@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+
+	"github.com/zricethezav/gitleaks/v8/config"
 )
 
 // rule is one thing to look for by expression.
@@ -49,21 +51,41 @@ func (s *Scanner) Rules() []RuleInfo {
 	return infos
 }
 
-// allRules gathers the tables and finds how a match of each begins.
+// allRules gathers the tables and finds how a match of each begins: from the index
+// where it was made of the library's text as it is, otherwise by reading that.
 func allRules() ([]*rule, error) {
-	rules, err := gitleaksRules()
+	if made, ok := indexed(config.DefaultConfig); ok {
+		return made, nil
+	}
+	return readRules(config.DefaultConfig)
+}
+
+// readRules does without the index.
+func readRules(text string) ([]*rule, error) {
+	from, everywhere, err := readGitleaks(text)
 	if err != nil {
 		return nil, err
 	}
-	rules = slices.Concat(rules, ownRules(), instructionRules(), personalRules())
-	for i, r := range rules {
+	rules := withOwn(judged(from, everywhere))
+	for _, r := range rules {
 		if r.starts, err = startsOf(r.pattern, r.keywords); err != nil {
 			return nil, fmt.Errorf("rule %s: %w", r.id, err)
 		}
+	}
+	return numbered(rules), nil
+}
+
+// withOwn adds our own tables.
+func withOwn(rules []*rule) []*rule {
+	return slices.Concat(rules, ownRules(), instructionRules(), personalRules())
+}
+
+func numbered(rules []*rule) []*rule {
+	for i, r := range rules {
 		r.index = i
 		for _, st := range r.starts {
 			st.rule = r
 		}
 	}
-	return rules, nil
+	return rules
 }

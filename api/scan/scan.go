@@ -97,12 +97,18 @@ func New(opts Options) (*Scanner, error) {
 	var words []literal
 	for _, r := range rules {
 		for _, st := range r.starts {
-			for _, word := range st.leads {
-				words = append(words, literal{word, len(s.leads)})
-				s.leads = append(s.leads, &lead{start: len(s.starts), width: len(word) + st.back, word: word})
-			}
 			st.index = len(s.starts)
 			s.starts = append(s.starts, st)
+			for _, word := range st.leads {
+				words = append(words, literal{word, len(words)})
+			}
+		}
+	}
+	leads := make([]lead, 0, len(words))
+	for _, st := range s.starts {
+		for _, word := range st.leads {
+			leads = append(leads, lead{start: st.index, width: len(word) + st.back, word: word})
+			s.leads = append(s.leads, &leads[len(leads)-1])
 		}
 	}
 	s.literals = newLiterals(words)

@@ -24,7 +24,10 @@ type start struct {
 	near bool
 	// needs are what one of stands in every match, behind an element that goes on over
 	// words and lines without an end of its own; nil: there is no such element.
-	needs *literals
+	needs *needs
+	// expression is what the start's [start.tree] says, as a text; empty: it is worked
+	// out of the rule's pattern.
+	expression string
 
 	compiled compiled
 }
@@ -41,7 +44,7 @@ const (
 // behindToken replaces the list of characters that gitleaks wants behind a token
 // (quotes, white space, semicolon, an escaped line break). Whatever cannot belong
 // to a token ends it: a match must not depend on what it is wrapped in (BR-31).
-var behindToken = mustParse(`(?:[^0-9A-Za-z_+/=.-]|\.(?:[^0-9A-Za-z_]|$)|$)`)
+const behindToken = `(?:[^0-9A-Za-z_+/=.-]|\.(?:[^0-9A-Za-z_]|$)|$)`
 
 func mustParse(pattern string) *syntax.Regexp {
 	tree, err := syntax.Parse(pattern, syntax.Perl)
@@ -118,6 +121,9 @@ func coreOf(elements []*syntax.Regexp) (core []*syntax.Regexp, left boundary) {
 
 // tree is the expression of a start, for compilation.
 func (st *start) tree() *syntax.Regexp {
+	if st.expression != "" {
+		return mustParse(st.expression)
+	}
 	branches, err := branchesOf(st.rule.pattern)
 	if err != nil {
 		panic("scan: an expression that parsed once does not parse again")
@@ -135,7 +141,7 @@ func (st *start) tree() *syntax.Regexp {
 // relax replaces gitleaks' list of what ends a token at the end of an expression.
 func relax(elements []*syntax.Regexp) {
 	if last := len(elements) - 1; isBoundary(elements[last]) && takesSpace(elements[last]) {
-		elements[last] = behindToken
+		elements[last] = mustParse(behindToken)
 	}
 }
 

@@ -12,7 +12,7 @@ import (
 // the whole value, never at the name before it or at a part (BR-30).
 type valueRule struct {
 	allow *allowed
-	words wordSet
+	words *wordSet
 	// needsDigit: words of letters alone are prose.
 	needsDigit bool
 	// unlessName: no names made of short words (tm_open_connection).
@@ -64,8 +64,10 @@ func (a *allowed) covers(value []byte) bool {
 	return false
 }
 
-// wordSet is a set of stop words, lower case.
+// wordSet is a set of stop words, lower case, read when first asked.
 type wordSet struct {
+	list   func() []string
+	once   sync.Once
 	words  map[string]bool
 	starts map[string]bool // their first letters, so that most places cost one look
 }
@@ -76,19 +78,23 @@ const (
 	longestWord  = 40
 )
 
-func newWordSet(words ...string) wordSet {
-	s := wordSet{map[string]bool{}, map[string]bool{}}
-	for _, w := range words {
+func newWordSet(words ...string) *wordSet {
+	return &wordSet{list: func() []string { return words }}
+}
+
+func (s *wordSet) read() {
+	s.words, s.starts = map[string]bool{}, map[string]bool{}
+	for _, w := range s.list() {
 		w = strings.Trim(strings.ToLower(w), "-_. ")
 		if len(w) >= shortestWord && len(w) <= longestWord {
 			s.words[w], s.starts[w[:shortestWord]] = true, true
 		}
 	}
-	return s
 }
 
 // longestAt is the length of the longest word at the beginning of text, or 0.
-func (s wordSet) longestAt(text []byte) int {
+func (s *wordSet) longestAt(text []byte) int {
+	s.once.Do(s.read)
 	if len(text) < shortestWord || !s.starts[string(text[:shortestWord])] {
 		return 0
 	}
@@ -114,7 +120,7 @@ var placeholderWords = newWordSet(
 // placeholder reports whether the value is made of words, sequences and
 // repetitions, but for a fifth of it at most. A stop word inside of a random value
 // covers a small part of it and says nothing.
-func placeholder(value []byte, words wordSet) bool {
+func placeholder(value []byte, words *wordSet) bool {
 	lower := bytes.ToLower(value)
 	open, total := 0, 0
 	for i := 0; i < len(lower) && open*5 <= len(lower); {
@@ -178,7 +184,7 @@ func (v *valueRule) excused(value, before []byte) bool {
 		v.allow.covers(value):
 		return true
 	}
-	return v.words.words != nil && placeholder(value, v.words)
+	return v.words != nil && placeholder(value, v.words)
 }
 
 // identifier knows values that name something and open nothing.
