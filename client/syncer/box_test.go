@@ -272,6 +272,7 @@ func (f *fakeServer) memory(since api.Version) api.Memory {
 	for key, row := range f.rows {
 		switch {
 		case m.Partial && row.version <= since:
+		case row.deleted && f.twinLives(key):
 		case row.deleted:
 			m.Deleted[key] = api.ChecksumOfString(row.text)
 		default:
@@ -280,6 +281,16 @@ func (f *fakeServer) memory(since api.Version) api.Memory {
 		}
 	}
 	return m
+}
+
+// twinLives reports whether a tombstone is void (protocol 1.7).
+func (f *fakeServer) twinLives(key api.Key) bool {
+	for twin, row := range f.rows {
+		if twin != key && !row.deleted && twin.Fold() == key.Fold() {
+			return true
+		}
+	}
+	return false
 }
 
 func (f *fakeServer) Put(_ context.Context, _ api.RepoSlug, push api.Push, ifMatch api.Checksum) (api.PushResult, error) {

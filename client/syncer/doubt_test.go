@@ -235,6 +235,27 @@ func TestStateLostThenEdits(t *testing.T) {
 	}
 }
 
+// A client that has lost its state cannot hear of a tombstone that a live twin makes
+// void, and holds its file beside the twin. When the twin is deleted the old tombstone
+// counts again, and no news since then names it.
+func TestTombstoneComesToLight(t *testing.T) {
+	f := newFake()
+	f.set("x/C.md", "one")
+	f.remove("x/C.md")
+	f.set("x/c.md", "two")
+	b := newBox(t, f)
+	b.write("x/C.md", "one")
+	b.mustRound()
+	if !b.told(syncer.EventRefused, "x/C.md") {
+		t.Errorf("no word of the twin: %v", b.events)
+	}
+	f.remove("x/c.md")
+	b.mustRound()
+	if len(b.files()) != 0 || f.puts != 0 {
+		t.Errorf("the directory holds %s after %d PUTs", b.files(), f.puts)
+	}
+}
+
 // A restore is noticed by a client that has pushed and has not yet heard the server in
 // full.
 func TestRestoredAfterTheFirstPush(t *testing.T) {

@@ -60,14 +60,14 @@ func (s *Syncer) fetched(ctx context.Context, m api.Memory) (*there, error) {
 		if !s.opts.Accept {
 			return nil, s.restoredHalt(m)
 		}
-		if m.Partial {
-			// Version numbers of another life mean nothing: take the whole set.
-			answer, err := s.server.Get(ctx, s.opts.Repo, remote.Query{})
-			if err != nil {
-				return nil, err
-			}
-			m = answer.Memory
+	}
+	// Version numbers of another life mean nothing.
+	if m.Partial && (restored || s.unburies(m.Deleted)) {
+		answer, err := s.server.Get(ctx, s.opts.Repo, remote.Query{})
+		if err != nil {
+			return nil, err
 		}
+		return s.fetched(ctx, answer.Memory)
 	}
 	t := s.remembered()
 	t.displaceTwins(m.Content.Entries)
@@ -117,6 +117,28 @@ func (s *Syncer) restoredHalt(m api.Memory) error {
 			m.Version, s.agreed.Version),
 		Hint: "your files are untouched; to push what is newer here: client sync --once --accept",
 	}
+}
+
+// unburies reports whether a deletion may bring an older tombstone to light that was
+// never heard of here: that of another spelling, which a file here has. While the twin
+// was live that tombstone was void, and what changed since does not name it. Believed
+// to be new, such a file would bring a deleted text back.
+func (s *Syncer) unburies(gone map[api.Key]api.Checksum) bool {
+	spelled := make(map[string]api.Key, len(gone))
+	for key := range gone {
+		spelled[key.Fold()] = key
+	}
+	if len(spelled) == 0 {
+		return false
+	}
+	for key, entry := range s.agreed.Entries {
+		twin, ok := spelled[key.Fold()]
+		_, named := gone[key]
+		if ok && twin != key && !named && entry.File.Checksum != "" && entry.Base == "" && s.agreed.Tombstones[key] == "" {
+			return true
+		}
+	}
+	return false
 }
 
 // displaceTwins deletes the other spellings of what has come. A server holds one of
