@@ -213,6 +213,7 @@ func (s *Session) openDir(agreed *state.Agreement) error {
 	if s.cfg.DryRun {
 		return nil
 	}
+	s.dir.FlushLate() // the syncer flushes before it saves
 	s.unlock, err = s.dir.Lock(lockedFor)
 	return err
 }

@@ -244,6 +244,7 @@ func (l *loop) reopen() {
 	}
 	_ = l.unlock()
 	_ = l.dir.Close()
+	dir.FlushLate()
 	l.dir, l.unlock, l.lost = dir, unlock, false
 	l.syncer.SetDirectory(dir)
 }

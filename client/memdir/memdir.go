@@ -63,6 +63,8 @@ type Dir struct {
 	hook func(point string)
 	// plain pretends that the file system knows no exchange, in tests.
 	plain bool
+
+	flushing flushing
 }
 
 // Open opens the directory at path, which must exist. Symbolic links on the way
@@ -103,7 +105,7 @@ func (d *Dir) Path() string { return d.path }
 func (d *Dir) RootID() string { return rootID(d.root, d.self) }
 
 // Close gives the handle back. A lock is released by its own function.
-func (d *Dir) Close() error { return d.root.Close() }
+func (d *Dir) Close() error { return errors.Join(d.flushing.close(), d.root.Close()) }
 
 // Check reports whether the path still leads to the directory that was opened and
 // whether the marker in it is the expected one: [ErrGone], [ErrReplaced], or nil. It

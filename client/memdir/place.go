@@ -40,7 +40,7 @@ func (p placing) place(expect *File) error {
 	if err := p.exchange(*expect); err != nil {
 		return err
 	}
-	return syncFolder(p.old.file)
+	return p.dir.settle(p.old)
 }
 
 // onNothing places a file where none stands.

@@ -57,7 +57,7 @@ func (d *Dir) remove(key api.Key, expect File) error {
 		}
 		return changed
 	}
-	return errors.Join(syncFolder(target.file), syncFolder(old.file))
+	return errors.Join(d.settle(target), d.settle(old))
 }
 
 // giveBack puts a file back to its place. If another stands there by now, both are

@@ -46,7 +46,7 @@ func (d *Dir) save(now time.Time, key api.Key, content []byte, expect *File) (Fi
 		_ = f.root.Remove(part)
 		return File{}, err
 	}
-	return f.placed(File{Key: key, Checksum: api.ChecksumOf(content), Fingerprint: fp}, name, now)
+	return d.placed(f, File{Key: key, Checksum: api.ChecksumOf(content), Fingerprint: fp}, name, now)
 }
 
 // rename brings the part to its place: over what is expected, or where nothing stands.

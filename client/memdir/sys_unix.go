@@ -94,6 +94,9 @@ func take(target, _ *folder) (release func(), taken bool, err error) {
 	return nil, false, err
 }
 
+// foldersAreFlushed: names reach the disk by a call.
+const foldersAreFlushed = true
+
 // syncFolder makes the names in a folder durable. Some file systems cannot, and say so
 // by EINVAL; they have no better.
 func syncFolder(file *os.File) error {

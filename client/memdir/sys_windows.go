@@ -84,5 +84,8 @@ func take(_, old *folder) (release func(), taken bool, err error) {
 	return nil, false, err
 }
 
+// foldersAreFlushed: see syncFolder.
+const foldersAreFlushed = false
+
 // syncFolder: NTFS journals its names by itself, and a directory cannot be flushed.
 func syncFolder(*os.File) error { return nil }

@@ -77,7 +77,7 @@ func (d *Dir) write(now time.Time, key api.Key, content []byte, modified time.Ti
 	if err := p.inTurn(expect); err != nil {
 		return File{}, err
 	}
-	return target.placed(File{Key: key, Checksum: sum, Fingerprint: fp}, name, now)
+	return d.placed(target, File{Key: key, Checksum: sum, Fingerprint: fp}, name, now)
 }
 
 func checksumOf(expect *File) api.Checksum {
@@ -210,8 +210,8 @@ func (f *folder) fill(name string, content []byte, modified time.Time, mode fs.F
 
 // placed gives the file that was put at the name with the fingerprint it has there. If
 // somebody changed it since, the fingerprint stays one that will not match.
-func (f *folder) placed(file File, name string, now time.Time) (File, error) {
-	if err := syncFolder(f.file); err != nil {
+func (d *Dir) placed(f *folder, file File, name string, now time.Time) (File, error) {
+	if err := d.settle(f); err != nil {
 		return file, err
 	}
 	info, err := f.root.Lstat(name)

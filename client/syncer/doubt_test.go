@@ -286,3 +286,28 @@ func TestRemovalBeforeClash(t *testing.T) {
 		t.Errorf("the plan is %v", plan)
 	}
 }
+
+// unflushed is a directory that cannot bring its names to the disk.
+type unflushed struct{ *memdir.Dir }
+
+func (unflushed) Flush() error { return errFull }
+
+// The state is not saved before what it speaks of is on the disk.
+func TestStateWaitsForTheDirectory(t *testing.T) {
+	f := newFake()
+	f.set("x.md", "one")
+	b := newBox(t, f)
+	b.s.SetDirectory(unflushed{b.dir})
+	if _, err := b.round(); !errors.Is(err, errFull) || b.read("x.md") != "one" {
+		t.Errorf("got %v, x.md is %q", err, b.read("x.md"))
+	}
+	agreed, err := b.store.Load()
+	if err != nil || len(agreed.Entries) != 0 {
+		t.Errorf("saved all the same: %+v, %v", agreed.Entries, err)
+	}
+	b.s.SetDirectory(b.dir)
+	b.mustRound()
+	if agreed, err = b.store.Load(); err != nil || agreed.Entries["x.md"].Base == "" {
+		t.Errorf("not saved after the flush: %+v, %v", agreed.Entries, err)
+	}
+}

@@ -24,6 +24,9 @@ type Directory interface {
 	Remove(key api.Key, expect memdir.File) error
 	Reap(before time.Time, fn func(key api.Key, content []byte) error) error
 	Redact(sums []api.Checksum) error
+	// Flush brings to the disk what was written and removed. The state is saved after
+	// it, so that it never leads the files.
+	Flush() error
 }
 
 // Server is the repo's server, as remote.Client is one.
@@ -249,6 +252,9 @@ func (s *Syncer) save() error {
 func (s *Syncer) Save() error {
 	if !s.Unsaved() {
 		return nil
+	}
+	if err := s.dir.Flush(); err != nil {
+		return err
 	}
 	if err := s.memory.Save(s.agreed); err != nil {
 		return fmt.Errorf("save state: %w", err)
