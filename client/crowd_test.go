@@ -36,7 +36,7 @@ func TestManyFiles(t *testing.T) {
 	server := servertest.Start(t)
 	front := newGate(t, server, nil)
 	all := crowd(t, server, front, "acme/files", func(*machine) {})
-	before, began := front.puts(), time.Now()
+	before, asked, began := front.puts(), front.count("GET", api.PathTeamMemory), time.Now()
 	for i, m := range all {
 		m.write(fmt.Sprintf("file%d.md", i), fmt.Sprintf("by %d", i))
 	}
@@ -46,7 +46,8 @@ func TestManyFiles(t *testing.T) {
 		}
 	}
 	took, puts := time.Since(began), front.puts()-before
-	t.Logf("%d clients, %d PUTs, all equal after %v", len(all), puts, took.Round(time.Millisecond))
+	asked = front.count("GET", api.PathTeamMemory) - asked
+	t.Logf("%d clients, %d PUTs, %d GETs, all equal after %v", len(all), puts, asked, took.Round(time.Millisecond))
 	if 10*puts > 12*len(all) {
 		t.Errorf("%d PUTs for %d edits", puts, len(all))
 	}

@@ -62,6 +62,9 @@ func (s *Session) Run(ctx context.Context) error {
 	parts.Go(func() { watchEnded <- watcher.Run(working, batches) })
 	parts.Go(func() { s.listen(working, signals) })
 	parts.Go(func() { s.nudges(working, nudges) })
+	if err := s.guard.Warm(); err != nil {
+		s.log.Debug("the scanner's rules are read when they are needed", "error", err)
+	}
 	poll := time.NewTimer(l.next())
 	defer poll.Stop()
 	save := time.NewTimer(saveLag)

@@ -36,8 +36,8 @@ type Scanner interface {
 }
 
 // Rules makes a scanner whose fingerprints are keyed by fingerprintKey. It is called
-// when the first text is to be scanned, and when the key changes: reading the rules
-// takes longer than asking a server at hand.
+// when the first text is to be scanned, or by [Guard.Warm]: reading the rules takes
+// longer than asking a server at hand. A scan.Scanner is given another key without it.
 type Rules func(fingerprintKey []byte) (Scanner, error)
 
 // ScanRules are the rules of package scan.
@@ -190,6 +190,16 @@ func (g *Guard) Judge(key api.Key, content []byte) ([]Judged, error) {
 	return judged, g.underOwnKey(key, content, judged, advice)
 }
 
+// Warm reads the rules now, so that the first text need not wait for them.
+func (g *Guard) Warm() error {
+	g.load()
+	advice, err := g.memory.Advice()
+	if err != nil && !errors.Is(err, state.ErrDamaged) {
+		return err
+	}
+	return g.ready(&g.scanner, g.key(advice))
+}
+
 func (g *Guard) judge(f scan.Finding, here bool) Judged {
 	j := Judged{Finding: f, Verdict: g.policy.Verdict(f.Class, f.Rule, f.Fingerprint)}
 	unaccepted := g.policy.Verdict(f.Class, f.Rule, "")
@@ -234,6 +244,10 @@ func (g *Guard) underOwnKey(key api.Key, content []byte, judged []Judged, advice
 
 func (g *Guard) ready(k *keyed, key string) error {
 	if k.Scanner != nil && k.key == key {
+		return nil
+	}
+	if read, ok := g.scanner.Scanner.(*scan.Scanner); ok {
+		*k = keyed{read.Keyed([]byte(key)), key}
 		return nil
 	}
 	scanner, err := g.rules([]byte(key))

@@ -134,20 +134,42 @@ func (d *Dir) own(name string) (*folder, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open %s: %w", ownFolder, err)
 	}
-	if err := keepOutOfGit(base); err != nil || name == "" {
-		if err != nil {
-			base.Close()
-			return nil, err
-		}
+	if err := keepOutOfGit(base); err != nil {
+		base.Close()
+		return nil, err
+	}
+	if name == "" {
 		return base, nil
 	}
 	defer base.Close()
+	return d.inOwn(base, name)
+}
+
+// inOwn opens a folder in .teammem, making it when it is not there.
+func (d *Dir) inOwn(base *folder, name string) (*folder, error) {
 	at := ownFolder + "/" + name
 	root, err := enter(base.root, name, at, true)
 	if err != nil {
 		return nil, fmt.Errorf("open %s: %w", at, err)
 	}
 	return d.folderOf(root, at)
+}
+
+// workshop opens the two folders that a write goes through.
+func (d *Dir) workshop() (tmp, old *folder, err error) {
+	base, err := d.own("")
+	if err != nil {
+		return nil, nil, err
+	}
+	defer base.Close()
+	if tmp, err = d.inOwn(base, "tmp"); err != nil {
+		return nil, nil, err
+	}
+	if old, err = d.inOwn(base, "old"); err != nil {
+		tmp.Close()
+		return nil, nil, err
+	}
+	return tmp, old, nil
 }
 
 // keepOutOfGit makes git ignore our folder, whatever the project's own rules say.

@@ -62,14 +62,15 @@ func (d *Dir) write(now time.Time, key api.Key, content []byte, modified time.Ti
 	if err != nil {
 		return File{}, err
 	}
-	old, err := d.own("old")
+	tmp, old, err := d.workshop()
 	if err != nil {
 		return File{}, err
 	}
+	defer tmp.Close()
 	defer old.Close()
 	sum := api.ChecksumOf(content)
 	rec := newRecord(key, sum, checksumOf(expect))
-	staged, fp, err := d.stage(old, rec, content, modified, mode)
+	staged, fp, err := stage(tmp, old, rec, content, modified, mode)
 	if err != nil {
 		return File{}, err
 	}
@@ -148,12 +149,7 @@ func (f *folder) checksum(name string) (api.Checksum, error) {
 
 // stage writes the content to a file of ours, syncs it, and moves it to old/ under
 // the record's name. Until it is whole it stands in tmp/.
-func (d *Dir) stage(old *folder, rec record, content []byte, modified time.Time, mode fs.FileMode) (name string, fp Fingerprint, err error) {
-	tmp, err := d.own("tmp")
-	if err != nil {
-		return "", Fingerprint{}, err
-	}
-	defer tmp.Close()
+func stage(tmp, old *folder, rec record, content []byte, modified time.Time, mode fs.FileMode) (name string, fp Fingerprint, err error) {
 	part := rand.Text()
 	fp, err = tmp.fill(part, content, modified, mode, synced)
 	if err == nil {
