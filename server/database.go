@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net/url"
 	"runtime"
 	"strings"
 
@@ -33,6 +34,19 @@ func parseDatabase(database string) (dialect, error) {
 		return dialect{where: database}, nil
 	}
 	return dialect{}, WithHint(errors.New("the database cannot be told from its address"), "give --database as sqlite:///path/to/file or postgres://user@host/name")
+}
+
+// CheckDatabase checks the form of a database's address, as --database takes it. No
+// database is asked, and the address is not in the error.
+func CheckDatabase(database string) error {
+	d, err := parseDatabase(database)
+	if err != nil || d.sqlite {
+		return err
+	}
+	if _, err := url.Parse(d.where); err != nil {
+		return WithHint(errors.New("the address of the database cannot be read"), "give it as postgres://user@host/name; / @ : and # in a password are written as %2F %40 %3A and %23")
+	}
+	return nil
 }
 
 // OpenStore opens the store that database names, whose schema is current.

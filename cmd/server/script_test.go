@@ -33,6 +33,7 @@ func TestMain(m *testing.M) {
 //	secret-of FILE             $SECRET is the link's secret
 //	provider                   start an identity provider; $ISSUER is its address
 //	sign-in USER STATUS        sign USER of the provider in with a browser of their own
+//	certificate LIFE CERT KEY  make a certificate for localhost that holds from an hour ago on
 //	await-audit PATTERN        wait until a record of the audit trail matches
 func TestScripts(t *testing.T) {
 	client := buildClient(t.TempDir())
@@ -61,6 +62,7 @@ func TestScripts(t *testing.T) {
 			"nothing-of": nothingOf,
 			"take":       take,
 			"copy-tree":  copyTree,
+			"certificate": makeCertificate,
 			// signin_test.go has these.
 			"look-at":     lookAt,
 			"press":       press,

@@ -21,7 +21,8 @@ func (p *program) command() *cobra.Command {
 directory. The first start makes an organization "local" and an admin's token.
 
 Every flag may also come from the environment (TEAMMEM_LISTEN, TEAMMEM_DATABASE,
-…) or from the file that --config names.
+…), from a file that the environment names (TEAMMEM_DATABASE_FILE, …), or from the
+file that --config names. server config check shows what holds, and why.
 
 Exit status: 0 done, 1 failed, 2 usage.`,
 		Example: `  server
@@ -39,7 +40,7 @@ Exit status: 0 done, 1 failed, 2 usage.`,
 	cmd.SetOut(p.out)
 	cmd.SetErr(p.err)
 	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return &usageError{err} })
-	cmd.AddCommand(p.tokenCommand(), p.loginLinkCommand(), p.inviteCommand(), p.orgCommand(), p.memberCommand(), p.auditCommand(), p.policyCommand(), p.scanCommand(), p.redactCommand(), p.migrateCommand(), p.versionCommand())
+	cmd.AddCommand(p.tokenCommand(), p.loginLinkCommand(), p.inviteCommand(), p.orgCommand(), p.memberCommand(), p.auditCommand(), p.policyCommand(), p.scanCommand(), p.redactCommand(), p.migrateCommand(), p.configCommand(), p.healthCommand(), p.versionCommand())
 	return cmd
 }
 

@@ -1,9 +1,7 @@
 package main
 
 import (
-	"bufio"
 	"fmt"
-	"io"
 	"net/netip"
 	"os"
 	"slices"
@@ -32,11 +30,16 @@ type settings struct {
 	logLevel  string
 	metrics   string
 	oidc      oidcSettings
+
+	sources map[string]source // of each setting that the command has
 }
 
 // settingNames are the flags that the environment and the file may give as well:
 // tls-cert is TEAMMEM_TLS_CERT and the file's line "tls-cert: …".
 var settingNames = []string{"listen", "database", "data", "redactions", "tls-cert", "tls-key", "insecure-http", "trusted-proxy", "failed-sign-ins", "log-format", "log-level", "metrics-listen"}
+
+// allSettings are the names of all settings.
+func allSettings() []string { return slices.Concat(settingNames, oidcNames) }
 
 // databaseFlags are the settings that every command needs.
 func (s *settings) databaseFlags(f *pflag.FlagSet) {
@@ -65,7 +68,7 @@ func (s *settings) load(cmd *cobra.Command, getenv func(string) string) error {
 	if s.config == "" {
 		s.config = getenv("TEAMMEM_CONFIG")
 	}
-	fromFile := map[string]string{}
+	fromFile := map[string]fileSetting{}
 	if s.config != "" {
 		f, err := os.Open(s.config)
 		if err != nil {
@@ -76,22 +79,10 @@ func (s *settings) load(cmd *cobra.Command, getenv func(string) string) error {
 			return usagef("%s: %w", s.config, err)
 		}
 	}
-	for _, name := range slices.Concat(settingNames, oidcNames) {
-		flag := cmd.Flag(name)
-		if flag == nil || flag.Changed {
-			continue
-		}
-		where := "TEAMMEM_" + strings.ToUpper(strings.ReplaceAll(name, "-", "_"))
-		value := getenv(where)
-		if value == "" {
-			where, value = s.config, fromFile[name]
-		}
-		if value == "" {
-			continue
-		}
-		if err := flag.Value.Set(value); err != nil {
-			// The value is not repeated: it may be a DSN.
-			return usagef("%s: %s cannot be read", where, name)
+	s.sources = map[string]source{}
+	for _, name := range allSettings() {
+		if err := s.take(cmd.Flag(name), getenv, fromFile); err != nil {
+			return err
 		}
 	}
 	if s.data == "" {
@@ -101,6 +92,36 @@ func (s *settings) load(cmd *cobra.Command, getenv func(string) string) error {
 		}
 		s.data = data
 	}
+	return nil
+}
+
+// take gives one setting the value of the first source that has one, and notes which
+// that was. A nil flag is a setting that the command does not have.
+func (s *settings) take(flag *pflag.Flag, getenv func(string) string, fromFile map[string]fileSetting) error {
+	if flag == nil {
+		return nil
+	}
+	value, from, err := environment(flag.Name, getenv)
+	if err != nil {
+		return err
+	}
+	line, inFile := fromFile[flag.Name]
+	switch {
+	case flag.Changed:
+		s.sources[flag.Name] = source{fromFlag, "--" + flag.Name}
+		return nil
+	case value != "":
+	case inFile && line.value != "":
+		value, from = line.value, source{fromConfig, fmt.Sprintf("%s:%d", s.config, line.number)}
+	default:
+		s.sources[flag.Name] = source{fromDefault, "default"}
+		return nil
+	}
+	if err := flag.Value.Set(value); err != nil {
+		// The value is not repeated: it may be a DSN.
+		return server.WithHint(usagef("%s: %s cannot be read", from.where, flag.Name), "--"+flag.Name+" is: "+flag.Usage)
+	}
+	s.sources[flag.Name] = from
 	return nil
 }
 
@@ -121,33 +142,6 @@ func (s *settings) trustedProxies() ([]netip.Prefix, error) {
 	return all, nil
 }
 
-// parseFile reads lines of "name: value". A line that begins with # is a comment,
-// and a value may stand in double quotes.
-func parseFile(r io.Reader) (map[string]string, error) {
-	values := map[string]string{}
-	lines := bufio.NewScanner(r)
-	for n := 1; lines.Scan(); n++ {
-		line := strings.TrimSpace(lines.Text())
-		if line == "" || strings.HasPrefix(line, "#") {
-			continue
-		}
-		name, value, ok := strings.Cut(line, ":")
-		name = strings.TrimSpace(name)
-		switch {
-		case !ok:
-			return nil, fmt.Errorf("line %d: want \"name: value\"", n)
-		case !slices.Contains(settingNames, name) && !slices.Contains(oidcNames, name):
-			return nil, fmt.Errorf("line %d: there is no setting %q; want one of %s", n, name, strings.Join(slices.Concat(settingNames, oidcNames), ", "))
-		}
-		value = strings.TrimSpace(value)
-		if len(value) >= 2 && value[0] == '"' && value[len(value)-1] == '"' {
-			value = value[1 : len(value)-1]
-		}
-		values[name] = value
-	}
-	return values, lines.Err()
-}
-
 // server is the configuration these settings make.
 func (s *settings) server() server.Config {
 	cfg := server.DefaultConfig(s.data)
@@ -159,7 +153,7 @@ func (s *settings) server() server.Config {
 	cfg.TLSCert, cfg.TLSKey = s.tlsCert, s.tlsKey
 	cfg.InsecureHTTP = s.insecure
 	cfg.MetricsListen = s.metrics
-	cfg.HTTP.Version = server.Version()
+	cfg.HTTP.Version = buildVersion()
 	cfg.Auth.Failures = s.failures
 	return cfg
 }

@@ -9,6 +9,18 @@ import (
 	"github.com/teammem/teammem/server"
 )
 
+// version is stamped by the build, where no repository tells it: an image is built
+// without one.
+var version string
+
+// buildVersion is the version of this build.
+func buildVersion() string {
+	if version != "" {
+		return version
+	}
+	return server.Version()
+}
+
 // versionResult is the build as --json shows it.
 type versionResult struct {
 	Version string `json:"version"`
@@ -24,7 +36,7 @@ func (p *program) versionCommand() *cobra.Command {
 		Example: "  server version\n  server version --json",
 		Args:    noArgs,
 		RunE: func(*cobra.Command, []string) error {
-			v := versionResult{server.Version(), runtime.Version(), runtime.GOOS, runtime.GOARCH}
+			v := versionResult{buildVersion(), runtime.Version(), runtime.GOOS, runtime.GOARCH}
 			if p.json {
 				return p.printJSON(v)
 			}
