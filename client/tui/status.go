@@ -60,6 +60,7 @@ type StatusView struct {
 	Synced   time.Time    `json:"synced,omitzero"` // last round that ended well
 	Running  bool         `json:"running"`         // a client watches the directory now
 	Watcher  *Watcher     `json:"watcher,omitempty"`
+	Service  *Service     `json:"service,omitempty"`
 	Version  api.Version  `json:"version"`
 	Entries  int          `json:"entries"`
 	ToPush   int          `json:"toPush"`
@@ -79,6 +80,13 @@ type StatusView struct {
 	TokenEnds time.Time    `json:"tokenEnds,omitzero"`
 	RepoNow   api.RepoSlug `json:"repoNow,omitempty"`
 	Notes     []Note       `json:"notes,omitempty"`
+}
+
+// Service is how a client is started here by the system.
+type Service struct {
+	Installed bool   `json:"installed"`
+	Name      string `json:"name,omitempty"`
+	File      string `json:"file,omitempty"`
 }
 
 // Note is something to know that keeps nothing from working yet.
@@ -126,6 +134,9 @@ func (t *Terminal) Status(v StatusView) {
 		b.WriteString("  " + Escape(w.Mode) + ", " + Count(w.Folders, "folder", "folders") + " watched\n")
 	} else if w != nil {
 		b.WriteString("  " + t.paint(warning, Escape(w.Mode)) + ": " + Escape(w.Why) + "\n")
+	}
+	if s := v.Service; s != nil && s.Installed {
+		b.WriteString("  started by " + Escape(s.Name) + "\n")
 	}
 	if v.Message != "" {
 		b.WriteString("  " + t.paint(bad, Escape(v.Message)) + "\n")

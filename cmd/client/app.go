@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"io"
 	"os"
 
 	"github.com/spf13/cobra"
@@ -19,6 +20,7 @@ type app struct {
 	flags                 *pflag.FlagSet // of the command that runs
 	name                  string         // of the command that ran, for hints
 	told                  bool           // the error is in the JSON report already
+	journal               io.Writer      // in the place of standard error, with --log-file
 
 	json, quiet, yes bool
 	passing          bool // the command can do without a place for state
@@ -56,7 +58,7 @@ agreement. It stands beside the agent and needs nothing of it.`,
 	f.BoolVar(&a.yes, "yes", false, "answer questions with yes")
 	root.AddGroup(&cobra.Group{ID: groupSync, Title: "Syncing:"}, &cobra.Group{ID: groupMemory, Title: "Memories:"}, &cobra.Group{ID: groupHistory, Title: "History:"}, &cobra.Group{ID: groupConflict, Title: "Deleting and settling:"}, &cobra.Group{ID: groupSecrets, Title: "What must not leave:"}, &cobra.Group{ID: groupAgent, Title: "Serving agents:"}, &cobra.Group{ID: groupLogin, Title: "Signing in:"}, &cobra.Group{ID: groupLook, Title: "Looking:"})
 	root.AddCommand(
-		a.syncCommand(), a.pullCommand(), a.pushCommand(),
+		a.syncCommand(), a.pullCommand(), a.pushCommand(), a.installCommand(), a.uninstallCommand(),
 		a.memoryCommand(),
 		a.logCommand(), a.showCommand(), a.diffCommand(), a.restoreCommand(),
 		a.conflictsCommand(), a.trashCommand(), a.rmCommand(), a.mergeCommand(),

@@ -29,6 +29,12 @@ func TestMain(m *testing.M) {
 		}
 	}
 	testscript.Main(m, map[string]func(){
+		// A client on a system whose services are launchd's.
+		"mac": program(func() config.Env {
+			env := config.OSEnv()
+			env.OS = "darwin"
+			return env
+		}),
 		"client": program(config.OSEnv),
 		// A client whose user the system does not know, as in a container.
 		"homeless": program(func() config.Env {

@@ -77,6 +77,7 @@ func (a *app) status(ctx context.Context, args []string) error {
 		view.Findings = a.standingFindings(judge)
 	}
 	noteHeard(&view, pulse, time.Now())
+	view.Service = a.standingService(t)
 	a.term.Status(view)
 	if code != exitDone {
 		return &standing{code}
@@ -162,7 +163,7 @@ func (a *app) troubles(view *tui.StatusView, agreed *state.Agreement, pulse stat
 		view.Message, view.Hint = pulse.Text, pulse.Hint
 	}
 	if view.Message == "" && !view.Running && time.Since(view.Synced) >= quiet {
-		view.Message, view.Hint = "no client is at work here: nothing is synced by itself", "client sync"
+		view.Message, view.Hint = "no client is at work here: nothing is synced by itself", "client sync, or client install to have it started by itself"
 	}
 	return code
 }

@@ -25,6 +25,7 @@ import (
 
 func (a *app) syncCommand() *cobra.Command {
 	var once, dryRun, accept bool
+	var logFile string
 	cmd := &cobra.Command{
 		Use:     "sync [DIR]",
 		Short:   "Keep a memory directory and its repo in agreement",
@@ -37,6 +38,11 @@ until it is stopped. An edit goes out when the file has been quiet for --debounc
   client sync ~/notes --repo acme/widgets --once`,
 		Args: oneDirectory,
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if logFile != "" {
+				if err := a.logTo(logFile); err != nil {
+					return err
+				}
+			}
 			change := func(cfg *client.Config) {
 				cfg.Accept, cfg.DryRun = accept, dryRun
 				cfg.Offline = !once && !dryRun
@@ -51,6 +57,7 @@ until it is stopped. An edit goes out when the file has been quiet for --debounc
 	f.BoolVar(&once, "once", false, "one round, then end; the exit status tells")
 	f.BoolVar(&dryRun, "dry-run", false, "show what one round would do, and change nothing")
 	f.BoolVar(&accept, "accept", false, "go ahead with what stopped the last round")
+	f.StringVar(&logFile, "log-file", "", "write there what is told; two files of 5 MB at most")
 	f.Duration(string(config.Debounce), client.DefaultConfig.Debounce, "quiet time before an edit goes out")
 	f.String(string(config.Deletes), "restore", "what deleting a file by hand means: restore or propagate")
 	return cmd
@@ -195,7 +202,11 @@ func (a *app) logger() *slog.Logger {
 	if a.quiet || a.json {
 		return slog.New(slog.NewTextHandler(io.Discard, nil))
 	}
-	return slog.New(slog.NewTextHandler(a.stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
+	var to io.Writer = a.stderr
+	if a.journal != nil {
+		to = a.journal
+	}
+	return slog.New(slog.NewTextHandler(to, &slog.HandlerOptions{Level: slog.LevelWarn}))
 }
 
 // stay syncs until it is told to stop.

@@ -57,11 +57,11 @@ func TestScripts(t *testing.T) {
 			"stop":  stop,
 			"ask":   ask,
 
-			"client":     runClient,
-			"plant":      plant,
-			"nothing-of": nothingOf,
-			"take":       take,
-			"copy-tree":  copyTree,
+			"client":      runClient,
+			"plant":       plant,
+			"nothing-of":  nothingOf,
+			"take":        take,
+			"copy-tree":   copyTree,
 			"certificate": makeCertificate,
 			// signin_test.go has these.
 			"look-at":     lookAt,
