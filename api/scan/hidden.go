@@ -2,6 +2,7 @@ package scan
 
 import (
 	"bytes"
+	"encoding/binary"
 	"unicode"
 	"unicode/utf8"
 )
@@ -74,9 +75,21 @@ var plain = func() (set [256]bool) {
 	return set
 }()
 
+// allSeen reports whether none of eight bytes is a control character or beyond ASCII,
+// and errs on the side of no.
+func allSeen(eight uint64) bool {
+	const ones, high = 0x0101010101010101, 0x8080808080808080
+	// The high bit of a byte is set by what is below a space, by DEL, or by itself.
+	return ((eight-' '*ones)|(eight+ones)|eight)&high == 0
+}
+
 // characters looks at every character beyond plain ASCII.
 func (h *hidden) characters() {
 	for i := 0; i < len(h.text); {
+		if i+8 <= len(h.text) && allSeen(binary.LittleEndian.Uint64(h.text[i:])) {
+			i += 8
+			continue
+		}
 		if plain[h.text[i]] {
 			i++
 			continue

@@ -1,6 +1,7 @@
 package scan
 
 import (
+	"encoding/binary"
 	"slices"
 	"strings"
 	"testing"
@@ -152,5 +153,26 @@ func TestPersonal(t *testing.T) {
 				t.Errorf("found %v, want %q", got, c.rule)
 			}
 		})
+	}
+}
+
+// TestAllSeen: eight bytes at once are told to be plain only if each is.
+func TestAllSeen(t *testing.T) {
+	told := 0
+	for place := range 8 {
+		for c := range 256 {
+			text := []byte("a Z~ 0!x")
+			text[place] = byte(c)
+			seen := allSeen(binary.LittleEndian.Uint64(text))
+			if seen && (!plain[c] || c < ' ') {
+				t.Errorf("%q", text)
+			}
+			if seen {
+				told++
+			}
+		}
+	}
+	if told != 8*(0x7F-' ') {
+		t.Errorf("%d of the texts are told to be plain", told)
 	}
 }

@@ -2,6 +2,7 @@ package scan
 
 import (
 	"bytes"
+	"encoding/binary"
 	"unicode/utf8"
 )
 
@@ -10,6 +11,9 @@ import (
 // reports whether anything changed; what comes out may be escaped once more.
 func unescape(v *view) (changed bool) {
 	f := folder{view: v, text: v.parent.text}
+	if !hasEscape(f.text) {
+		return false
+	}
 	f.walk(&escaping, func() {
 		switch c := f.text[f.at]; c {
 		case '\\':
@@ -29,6 +33,31 @@ func unescape(v *view) (changed bool) {
 		}
 	})
 	return len(v.edits) > 0
+}
+
+// hasEscape reports whether there may be anything to undo; most notes have nothing, and
+// need not be copied.
+func hasEscape(text []byte) bool {
+	for _, c := range []byte{'\\', '%', '&'} {
+		if bytes.IndexByte(text, c) >= 0 {
+			return true
+		}
+	}
+	for i := 0; i < len(text); {
+		switch {
+		case i+8 <= len(text) && binary.LittleEndian.Uint64(text[i:])&0x8080808080808080 == 0:
+			i += 8
+		case text[i] < utf8.RuneSelf:
+			i++
+		default:
+			r, n := utf8.DecodeRune(text[i:])
+			if n > 1 && isInvisible(r) {
+				return true
+			}
+			i += n
+		}
+	}
+	return false
 }
 
 // escaping are the bytes at which an escape or an invisible character can begin.
