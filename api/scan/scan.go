@@ -25,10 +25,15 @@
 // there is nothing. Only what survives it meets the real regular expression. So a
 // rule costs memory only after its literal was seen.
 //
+// What the rules' matches begin with is worked out ahead and kept as an index of the
+// library's text (go generate), so that a program need not read that to begin. The rules
+// themselves stay the library's; an index of another text counts for nothing.
+//
 // The text is read more than once: as it stands; folded, with line breaks, Markdown
 // emphasis, escapes, percent encoding and invisible characters undone; and what is
 // base64 in either, decoded, two levels deep. Each reading keeps a map back to the
-// original, so that a finding names the line and column of the original text.
+// original, so that a finding names the line and column of the original text. In a
+// reading that was made from another only what an edit can have changed is looked at.
 //
 // # Promises
 //
@@ -87,7 +92,7 @@ type lead struct {
 	met          atomic.Uint32 // how often, until ahead is there
 }
 
-// New reads the rules. It takes some ten milliseconds; hold on to the result.
+// New makes the rules ready. It takes about a millisecond; hold on to the result.
 func New(opts Options) (*Scanner, error) {
 	rules, err := allRules()
 	if err != nil {
