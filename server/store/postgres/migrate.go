@@ -49,6 +49,12 @@ func migrateWith(ctx context.Context, log *slog.Logger, dsn string, d schema.Dia
 	})
 }
 
+// MigrateTo brings the schema of a new database to a version.
+func MigrateTo(ctx context.Context, log *slog.Logger, dsn string, version uint) error {
+	d := dialect()
+	return withSchema(ctx, dsn, d, func(db *sql.DB, _ store.Migration) error { return d.To(ctx, log, db, version) })
+}
+
 // MigrateDown takes back one step.
 func MigrateDown(ctx context.Context, log *slog.Logger, dsn string) error {
 	d := dialect()

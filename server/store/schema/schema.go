@@ -53,6 +53,11 @@ func (d Dialect) Up(ctx context.Context, log *slog.Logger, db *sql.DB) error {
 	return d.run(ctx, log, db, func(m *migrate.Migrate) error { return m.Up() })
 }
 
+// To brings the schema of an empty database to a version, for rows that have it.
+func (d Dialect) To(ctx context.Context, log *slog.Logger, db *sql.DB, version uint) error {
+	return d.run(ctx, log, db, func(m *migrate.Migrate) error { return m.Migrate(version) })
+}
+
 // Down takes back the newest migration that stands.
 func (d Dialect) Down(ctx context.Context, log *slog.Logger, db *sql.DB) error {
 	return d.run(ctx, log, db, func(m *migrate.Migrate) error {

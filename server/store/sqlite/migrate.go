@@ -57,6 +57,11 @@ func migrateWith(ctx context.Context, log *slog.Logger, path string, d schema.Di
 	return locked(ctx, path, func(db *sql.DB) error { return d.Up(ctx, log, db) })
 }
 
+// MigrateTo brings the schema of a new database to a version.
+func MigrateTo(ctx context.Context, log *slog.Logger, path string, version uint) error {
+	return locked(ctx, path, func(db *sql.DB) error { return dialect().To(ctx, log, db, version) })
+}
+
 // MigrateDown takes back one step.
 func MigrateDown(ctx context.Context, log *slog.Logger, path string) error {
 	status, err := MigrationStatus(ctx, path)
