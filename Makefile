@@ -18,7 +18,7 @@ BENCHPKG  ?= ./...
 COUNT     ?= 1
 SEEDS     ?= 20000
 
-.PHONY: all run build test check format vet staticcheck architecture openapi modules cross deadcode bench crash latency streams fuzz sim clean
+.PHONY: all run build test check format vet staticcheck architecture openapi modules cross deadcode bench crash latency streams fuzz sim screenshots clean
 
 all: build
 
@@ -106,6 +106,11 @@ fuzz:
 # story again.
 sim:
 	SIM_SEEDS=$(SEEDS) go test -count=1 -v -timeout 6h -run '^TestSimulation$$' ./sim
+
+# Every page of the dashboard, in both schemes and three widths, as pictures in SHOTS.
+SHOTS ?= bin/screenshots
+screenshots:
+	TEAMMEM_SCREENSHOTS='$(abspath $(SHOTS))' go test -count=1 -timeout 30m -run '^TestScreenshots$$' ./server/dashboard
 
 clean:
 	rm -rf bin

@@ -30,7 +30,7 @@ func browser(t *testing.T, options ...chromedp.ExecAllocatorOption) context.Cont
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Minute)
 	ctx, stop := chromedp.NewExecAllocator(ctx, append(options,
 		chromedp.ExecPath(path), chromedp.NoSandbox, chromedp.DisableGPU, chromedp.UserDataDir(home), chromedp.Flag("headless", true),
 		chromedp.Flag("disable-quic", true), chromedp.Flag("disable-component-update", true), chromedp.Flag("disable-background-networking", true),

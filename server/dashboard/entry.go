@@ -1,6 +1,7 @@
 package dashboard
 
 import (
+	"cmp"
 	"fmt"
 	"html/template"
 	"net/http"
@@ -37,7 +38,7 @@ type entryView struct {
 	Redacted *store.Redaction
 	Findings []store.Finding
 	Readers  []string
-	Dangling int
+	Links    []reading.Link // each target once
 }
 
 func (v *visit) entryHead(tab string) (entryHead, error) {
@@ -114,11 +115,7 @@ func showEntry(v *visit) error {
 		}
 	}
 	if view.Entry != nil {
-		for _, l := range view.Entry.Links {
-			if l.Dangles {
-				view.Dangling++
-			}
-		}
+		view.Links = once(view.Entry.Links)
 		if view.Findings, err = v.findings(head.Key); err != nil {
 			return err
 		}
@@ -127,6 +124,19 @@ func showEntry(v *visit) error {
 		}
 	}
 	return v.show("entry", view)
+}
+
+// once leaves of links to one place the first.
+func once(links []reading.Link) (all []reading.Link) {
+	seen := map[string]bool{}
+	for _, l := range links {
+		to := cmp.Or(string(l.To), l.Target)
+		if !seen[to] {
+			all = append(all, l)
+		}
+		seen[to] = true
+	}
+	return all
 }
 
 // findings are what the policy flagged in one entry.

@@ -46,7 +46,9 @@ func (f *frame) places() []link {
 	}{
 		{"overview", "/", true, ""},
 		{"repos", "/repos", f.who.MaySomewhere(api.Read), "/repo /entry /diff /edit /new /index"},
+		{"search", "/search", f.who.MaySomewhere(api.Read), "/digest"},
 		{"review", "/review", f.who.MaySomewhere(api.Read), "/proposal"},
+		{"activity", "/activity", f.who.MaySomewhere(api.Read), "/audit"},
 		{"people", "/people", f.who.May(api.Administer), "/access"},
 		{"settings", "/settings", true, "/tokens /clients /policy /leaks"},
 	}
@@ -99,7 +101,7 @@ func readPages(files assets, now func() time.Time) (map[string]*template.Templat
 		},
 		"ago": func(t any) string { return ago(now(), timeOf(t)) }, "exact": func(t any) string { return exact(timeOf(t)) },
 		"stamp": func(t any) string { return timeOf(t).UTC().Format(time.RFC3339) }, "isset": func(t any) bool { return !timeOf(t).IsZero() },
-		"num": number, "size": size, "short": short, "count": count, "dict": dict, "percent": percent,
+		"num": number, "verb": verbOf, "size": size, "short": short, "count": count, "dict": dict, "percent": percent,
 	}
 	pages := map[string]*template.Template{}
 	names, err := fs.Glob(web.Files, "templates/*.html")

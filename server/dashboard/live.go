@@ -2,6 +2,7 @@ package dashboard
 
 import (
 	"net/http"
+	"sync/atomic"
 	"time"
 
 	"github.com/teammem/teammem/api"
@@ -9,12 +10,8 @@ import (
 	"github.com/teammem/teammem/server/events"
 )
 
-const (
-	// mostLive is how many repos one page follows; of more it follows the first, by name.
-	mostLive = 200
-	// liveBacklog is how many frames a page may lag behind.
-	liveBacklog = 16
-)
+// liveBacklog is how many frames a page may lag behind.
+const liveBacklog = 16
 
 // live is the address at which a page hears of changes: of its repo, or of all that its
 // reader may see.
@@ -45,28 +42,23 @@ func (s pageSink) Send(frame []byte) bool {
 func (s pageSink) Close() { close(s.closed) }
 
 // liveChanges is a stream of changes for a page: server-sent events that say which repo
-// changed. It ends when its reader is signed out or may not read any more.
+// changed, the one that is named or any that its reader may see. It ends when its reader
+// is signed out, or may not read the one any more.
 func liveChanges(v *visit) error {
-	slugs := []api.RepoSlug{v.repo}
-	if v.repo == "" {
-		rows, err := v.repos()
-		if err != nil {
-			return err
-		}
-		slugs = slugs[:0]
-		for _, r := range rows[:min(len(rows), mostLive)] {
-			slugs = append(slugs, r.Slug)
-		}
-	}
 	epoch, err := v.h.parts.DB.Epoch(v.r.Context())
 	if err != nil {
 		return err
 	}
-	secret := v.h.cookie(v.r, sessionCookie)
+	reader := &liveReader{v: v, secret: v.h.cookie(v.r, sessionCookie)}
+	reader.who.Store(&v.who)
 	sink := pageSink{frames: make(chan []byte, liveBacklog), closed: make(chan struct{})}
-	listener, ok := v.h.parts.Events.Join(v.r.Context(), events.Stream{
-		Organization: v.who.OrgUID, Repos: slugs, Epoch: epoch, Sink: sink, Allowed: func() bool { return v.stillReads(secret, slugs) },
-	})
+	s := events.Stream{Organization: v.who.OrgUID, Epoch: epoch, Sink: sink, Allowed: reader.still}
+	if v.repo != "" {
+		s.Repos = []api.RepoSlug{v.repo}
+	} else {
+		s.Sees = reader.sees
+	}
+	listener, ok := v.h.parts.Events.Join(v.r.Context(), s)
 	if !ok {
 		return &fault{http.StatusServiceUnavailable, "The server is ending.", "It is back in a moment."}
 	}
@@ -74,23 +66,30 @@ func liveChanges(v *visit) error {
 	return v.stream(sink)
 }
 
-// stillReads is asked at every heartbeat.
-func (v *visit) stillReads(secret string, repos []api.RepoSlug) bool {
-	ctx := v.r.Context()
-	user, err := v.h.desk.Session(ctx, secret)
+// liveReader is whoever has a page open, with the rights that were theirs when they were
+// asked for last.
+type liveReader struct {
+	v      *visit
+	secret string
+	who    atomic.Pointer[auth.Caller]
+}
+
+// sees reports whether they may hear of a repo.
+func (l *liveReader) sees(repo api.RepoSlug) bool { return l.who.Load().MayOn(api.Read, repo) }
+
+// still is asked at every heartbeat.
+func (l *liveReader) still() bool {
+	ctx := l.v.r.Context()
+	user, err := l.v.h.desk.Session(ctx, l.secret)
 	if err != nil {
 		return false
 	}
-	who, err := v.h.callers.CallerOf(ctx, user, auth.BySession, v.who.OrgName)
+	who, err := l.v.h.callers.CallerOf(ctx, user, auth.BySession, l.v.who.OrgName)
 	if err != nil {
 		return false
 	}
-	for _, repo := range repos {
-		if !who.MayOn(api.Read, repo) {
-			return false
-		}
-	}
-	return true
+	l.who.Store(&who)
+	return l.v.repo == "" || who.MayOn(api.Read, l.v.repo)
 }
 
 // stream writes frames until either side has gone. A page's time does not bound it.

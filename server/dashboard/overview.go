@@ -62,9 +62,7 @@ func (v *visit) overview(made *newToken) error {
 		return err
 	}
 	view.frame = v.frame
-	if !view.Empty {
-		view.Live = v.live()
-	}
+	view.Live = v.live()
 	return v.show("overview", view)
 }
 

@@ -2,6 +2,7 @@ package dashboard
 
 import (
 	"context"
+	"time"
 
 	"github.com/teammem/teammem/api"
 	"github.com/teammem/teammem/server/auth"
@@ -10,6 +11,7 @@ import (
 	"github.com/teammem/teammem/server/ledger"
 	"github.com/teammem/teammem/server/organization"
 	"github.com/teammem/teammem/server/reading"
+	"github.com/teammem/teammem/server/search"
 	"github.com/teammem/teammem/server/signon"
 	"github.com/teammem/teammem/server/store"
 )
@@ -37,6 +39,8 @@ type Ledger interface {
 	Head(ctx context.Context, caller ledger.Caller, repo api.RepoSlug) (store.Head, error)
 	History(ctx context.Context, caller ledger.Caller, repo api.RepoSlug, key api.Key, before api.Version, limit int) ([]store.Past, error)
 	At(ctx context.Context, caller ledger.Caller, repo api.RepoSlug, key api.Key, version api.Version) (store.Past, []byte, error)
+	Search(ctx context.Context, caller ledger.Caller, admitted func(api.RepoSlug) bool, q search.Query, page ledger.Page) (ledger.Found, error)
+	Digest(ctx context.Context, caller ledger.Caller, admitted func(api.RepoSlug) bool, since time.Time, page ledger.Page) (ledger.Learned, error)
 	Edit(ctx context.Context, caller ledger.Caller, repo api.RepoSlug, ask api.Edit) (ledger.Result, error)
 	Remove(ctx context.Context, caller ledger.Caller, repo api.RepoSlug, key api.Key, base api.Checksum, reason string) (ledger.Result, error)
 	Move(ctx context.Context, caller ledger.Caller, repo api.RepoSlug, ask api.Move) (ledger.Result, error)
