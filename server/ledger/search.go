@@ -14,9 +14,9 @@ import (
 const (
 	// candidates is how many versions a search ranks: the newest of those that hold
 	// all terms, and of those that hold them in the head.
-	candidates = 500
+	candidates = 200
 	// countedAtMost is up to where it is counted how often a term is met.
-	countedAtMost = 2_000
+	countedAtMost = 500
 )
 
 // Page is a part of a list, by places.
