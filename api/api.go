@@ -46,6 +46,8 @@ const (
 	PathRedactions   = "/api/v1/redactions"
 	PathScans        = "/api/v1/scans"
 	PathScan         = "/api/v1/scans/{id}"
+	PathStats        = "/api/v1/stats"
+	PathClients      = "/api/v1/clients"
 	PathOpenAPI      = "/api/openapi.yaml"
 	PathHealth       = "/healthz"
 	PathReady        = "/readyz"

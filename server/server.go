@@ -32,6 +32,7 @@ import (
 	"github.com/teammem/teammem/server/auth/provider"
 	"github.com/teammem/teammem/server/dashboard"
 	"github.com/teammem/teammem/server/events"
+	"github.com/teammem/teammem/server/figures"
 	"github.com/teammem/teammem/server/leak"
 	"github.com/teammem/teammem/server/ledger"
 	"github.com/teammem/teammem/server/organization"
@@ -104,6 +105,7 @@ type Server struct {
 	desk     *signon.Desk
 	events   *events.Hub
 	leaks    *leak.Desk
+	figures  *figures.Desk
 	rest     *rest.Handler
 	http     *http.Server
 	abandon  context.CancelFunc // cancels the requests that outlive the grace
@@ -156,6 +158,8 @@ func New(ctx context.Context, log *slog.Logger, cfg Config, now func() time.Time
 	}
 	rules := ledger.New(log, s.observer.timed(s.store, now), now, cfg.HTTP.Limits, scanner, s.announce)
 	s.observer.count(rules)
+	s.figures = figures.New(log, s.store, now)
+	rules.Count(s.figures.Count)
 	s.leaks = leak.New(log, s.store, rules, now, leak.NewList(cfg.RedactionsFile()), s.look)
 	// Before anybody is served: the database may be an older one than the list.
 	if err := s.applyRedactions(ctx); err != nil {
@@ -163,7 +167,7 @@ func New(ctx context.Context, log *slog.Logger, cfg Config, now func() time.Time
 	}
 	cfg.HTTP.SignOn = s.desk
 	reads := reading.New(rules)
-	if s.rest, err = rest.New(log, rules, s.auth, s.store, s.events, orgs, s.leaks, reads, cfg.HTTP); err != nil {
+	if s.rest, err = rest.New(log, rules, s.auth, s.store, s.events, orgs, s.leaks, reads, s.figures, cfg.HTTP); err != nil {
 		return nil, err
 	}
 	pages, err := s.pages(dashboard.Parts{Ledger: rules, Reading: reads, Orgs: orgs, Leaks: s.leaks, Events: s.events, DB: s.store}, now)
@@ -255,6 +259,7 @@ func (s *Server) Run(ctx context.Context) error {
 	noting, noted := context.WithCancel(context.Background())
 	var leaks sync.WaitGroup
 	leaks.Go(func() { s.leaks.Run(noting) })
+	leaks.Go(func() { s.figures.Run(noting) })
 	defer leaks.Wait()
 	defer noted()
 	// The others are told of the last PUT too, so this ends after it.

@@ -48,7 +48,7 @@ func newServer(w *world) (*server, error) {
 	quiet := slog.New(slog.DiscardHandler)
 	clock := func() time.Time { return w.clock }
 	rules := ledger.New(quiet, s.db, clock, api.DefaultLimits, nil, nil)
-	s.handler, err = rest.New(quiet, rules, s, s.db, nil, nil, leak.New(quiet, s.db, rules, clock, nil, nil), nil, rest.DefaultConfig())
+	s.handler, err = rest.New(quiet, rules, s, s.db, nil, nil, leak.New(quiet, s.db, rules, clock, nil, nil), nil, nil, rest.DefaultConfig())
 	s.begin()
 	return s, err
 }

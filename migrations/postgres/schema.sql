@@ -39,6 +39,16 @@ CREATE TABLE bodies (
     CONSTRAINT bodies_pkey PRIMARY KEY (org_id, checksum)
 ) WITH (toast_tuple_target=4080);
 
+CREATE TABLE clients (
+    org_id bigint NOT NULL,
+    user_id bigint NOT NULL,
+    uid text COLLATE "C" NOT NULL,
+    seen timestamp with time zone NOT NULL,
+    document text NOT NULL,
+    CONSTRAINT clients_org_id_fkey FOREIGN KEY (org_id) REFERENCES organizations(id),
+    CONSTRAINT clients_pkey PRIMARY KEY (org_id, user_id, uid)
+);
+
 CREATE TABLE entries (
     repo_id bigint NOT NULL,
     key text COLLATE "C" NOT NULL,
@@ -51,6 +61,22 @@ CREATE TABLE entries (
     CONSTRAINT entries_pkey PRIMARY KEY (repo_id, key)
 ) WITH (fillfactor=80);
 CREATE UNIQUE INDEX entries_live ON public.entries USING btree (repo_id, fold) WHERE (NOT deleted);
+
+CREATE TABLE figures (
+    org_id bigint NOT NULL,
+    hour timestamp with time zone NOT NULL,
+    repo_id bigint NOT NULL,
+    versions bigint NOT NULL,
+    created bigint NOT NULL,
+    changed bigint NOT NULL,
+    deleted bigint NOT NULL,
+    conflicts bigint NOT NULL,
+    refused bigint NOT NULL,
+    held bigint NOT NULL,
+    bytes bigint NOT NULL,
+    CONSTRAINT figures_org_id_fkey FOREIGN KEY (org_id) REFERENCES organizations(id),
+    CONSTRAINT figures_pkey PRIMARY KEY (org_id, hour, repo_id)
+);
 
 CREATE TABLE findings (
     repo_id bigint NOT NULL,

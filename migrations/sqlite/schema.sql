@@ -37,6 +37,15 @@ CREATE TABLE bodies (
     UNIQUE (org_id, checksum)
 ) STRICT;
 
+CREATE TABLE clients (
+    org_id   INTEGER NOT NULL REFERENCES organizations,
+    user_id  INTEGER NOT NULL,
+    uid      TEXT    NOT NULL,
+    seen     INTEGER NOT NULL,
+    document TEXT    NOT NULL,
+    PRIMARY KEY (org_id, user_id, uid)
+) STRICT, WITHOUT ROWID;
+
 CREATE TABLE entries (
     repo_id  INTEGER NOT NULL,
     key      TEXT    NOT NULL,
@@ -50,6 +59,21 @@ CREATE TABLE entries (
 ) STRICT, WITHOUT ROWID;
 
 CREATE UNIQUE INDEX entries_live ON entries (repo_id, fold) WHERE deleted = 0;
+
+CREATE TABLE figures (
+    org_id    INTEGER NOT NULL REFERENCES organizations,
+    hour      INTEGER NOT NULL,
+    repo_id   INTEGER NOT NULL,
+    versions  INTEGER NOT NULL,
+    created   INTEGER NOT NULL,
+    changed   INTEGER NOT NULL,
+    deleted   INTEGER NOT NULL,
+    conflicts INTEGER NOT NULL,
+    refused   INTEGER NOT NULL,
+    held      INTEGER NOT NULL,
+    bytes     INTEGER NOT NULL,
+    PRIMARY KEY (org_id, hour, repo_id)
+) STRICT, WITHOUT ROWID;
 
 CREATE TABLE findings (
     repo_id     INTEGER NOT NULL,

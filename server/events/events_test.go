@@ -91,8 +91,11 @@ func TestAllThatMayBeSeen(t *testing.T) {
 		p, hidden := &page{}, api.RepoSlug("acme/hidden")
 		join(t, h, Stream{Organization: "a", Sees: func(r api.RepoSlug) bool { return r != hidden }, Sink: p})
 		for _, e := range []Event{
-			{Organization: "a", Repo: widgets, Version: 2}, {Organization: "a", Repo: widgets, Version: 2}, {Organization: "a", Repo: "acme/new", Version: 1},
-			{Organization: "a", Repo: hidden, Version: 5}, {Organization: "b", Repo: widgets, Version: 9},
+			{Organization: "a", Repo: widgets, Version: 2},
+			{Organization: "a", Repo: widgets, Version: 2},
+			{Organization: "a", Repo: "acme/new", Version: 1},
+			{Organization: "a", Repo: hidden, Version: 5},
+			{Organization: "b", Repo: widgets, Version: 9},
 		} {
 			h.Publish(e)
 			synctest.Wait()

@@ -93,7 +93,8 @@ type Ledger struct {
 	limits   api.Limits
 	scanner  *scan.Scanner
 	tell     Announce
-	watch    func(Tally) // nil: nobody counts
+	watch    func(Tally)   // nil: nobody counts
+	count    func(Outcome) // nil: nobody counts
 	sound    soundViews
 	scanned  scannedTexts
 	policies policies

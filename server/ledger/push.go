@@ -44,6 +44,11 @@ type purpose struct {
 
 // push is Push for any purpose.
 func (l *Ledger) push(ctx context.Context, caller Caller, repo api.RepoSlug, push api.Push, ifMatch api.Tags, why purpose) (Result, error) {
+	done, err := l.carryOut(ctx, caller, repo, push, ifMatch, why)
+	return done, l.refused(caller, repo, err)
+}
+
+func (l *Ledger) carryOut(ctx context.Context, caller Caller, repo api.RepoSlug, push api.Push, ifMatch api.Tags, why purpose) (Result, error) {
 	rules, err := l.inForce(ctx, caller)
 	if err != nil {
 		return Result{}, err
@@ -84,6 +89,7 @@ func (l *Ledger) push(ctx context.Context, caller Caller, repo api.RepoSlug, pus
 	}
 	if made.change != nil {
 		l.tell(eventOf(caller, repo, head))
+		l.counted(caller, repo, made.change, openAmong(made.change.Proposals))
 	}
 	result := Result{Head: made.head, Changed: made.change != nil, Held: made.held}
 	result.Checksum, result.LastModified = checksumOfHead(made.head), head.LastModified

@@ -162,21 +162,22 @@ func (l *Ledger) review(ctx context.Context, r review, p store.Proposal) (store.
 		r.limits.repoEntries = r.caller.MaxEntries
 	}
 	ref := store.RepoRef{Org: r.caller.Org, Slug: p.Slug, For: p.Author}
-	changed := false
+	var made *store.Change
 	head, err := l.store.Commit(ctx, ref, []api.Key{p.Key}, func(state store.State) (*store.Change, error) {
 		s, ok := shadowOf(state.Mine, p.Key)
 		if !ok || s.UID != r.id || !open(s) {
 			return nil, r.closed(p)
 		}
 		change, err := r.decide(state, s, api.NewTime(l.now()).Time)
-		changed = change != nil
+		made = change
 		return change, err
 	})
 	if err != nil {
 		return p, l.explain(ctx, r.caller, p.Slug, "review", err)
 	}
-	if changed {
+	if made != nil {
 		l.tell(eventOf(r.caller, p.Slug, head))
+		l.counted(r.caller, p.Slug, made, 0)
 	}
 	return l.Proposal(ctx, r.caller, r.id)
 }

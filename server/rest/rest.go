@@ -41,6 +41,7 @@ import (
 	"github.com/teammem/teammem/api"
 	"github.com/teammem/teammem/server/auth"
 	"github.com/teammem/teammem/server/events"
+	"github.com/teammem/teammem/server/figures"
 	"github.com/teammem/teammem/server/ledger"
 	"github.com/teammem/teammem/server/organization"
 	"github.com/teammem/teammem/server/reading"
@@ -141,16 +142,17 @@ func DefaultConfig() Config {
 
 // Handler answers all requests of the contract.
 type Handler struct {
-	log    *slog.Logger
-	ledger Ledger
-	auth   Authenticator
-	db     Database
-	events *events.Hub
-	orgs   *organization.Rules
-	leaks  Leaks
-	reads  *reading.Desk
-	writes *writeLimits
-	cfg    Config
+	log     *slog.Logger
+	ledger  Ledger
+	auth    Authenticator
+	db      Database
+	events  *events.Hub
+	orgs    *organization.Rules
+	leaks   Leaks
+	reads   *reading.Desk
+	figures *figures.Desk
+	writes  *writeLimits
+	cfg     Config
 
 	router   chi.Router
 	compress func(http.Handler) http.HandlerFunc
@@ -163,7 +165,7 @@ type Handler struct {
 
 // New builds the Handler. It refuses when [api.Routes] and the handlers here do
 // not fit each other. The hub must run while streams are asked for.
-func New(log *slog.Logger, l Ledger, a Authenticator, db Database, hub *events.Hub, orgs *organization.Rules, leaks Leaks, reads *reading.Desk, cfg Config) (*Handler, error) {
+func New(log *slog.Logger, l Ledger, a Authenticator, db Database, hub *events.Hub, orgs *organization.Rules, leaks Leaks, reads *reading.Desk, numbers *figures.Desk, cfg Config) (*Handler, error) {
 	compress, err := gzhttp.NewWrapper(
 		gzhttp.CompressionLevel(gzip.BestSpeed),
 		gzhttp.ContentTypes([]string{typeJSON, typeYAML}),
@@ -180,6 +182,7 @@ func New(log *slog.Logger, l Ledger, a Authenticator, db Database, hub *events.H
 		orgs:     orgs,
 		leaks:    leaks,
 		reads:    reads,
+		figures:  numbers,
 		writes:   newWriteLimits(),
 		cfg:      cfg,
 		router:   chi.NewRouter(),
@@ -241,6 +244,9 @@ func (h *Handler) handlers() map[string]handle {
 		"liveActivity":    h.liveActivity,
 		"search":          h.search,
 		"digest":          h.digest,
+		"getStats":        h.getStats,
+		"reportClient":    h.reportClient,
+		"listClients":     h.listClients,
 
 		"redact":         h.redact,
 		"listRedactions": h.listRedactions,

@@ -18,6 +18,7 @@ import (
 	"github.com/teammem/teammem/api/scan"
 	"github.com/teammem/teammem/server/auth"
 	"github.com/teammem/teammem/server/events"
+	"github.com/teammem/teammem/server/figures"
 	"github.com/teammem/teammem/server/leak"
 	"github.com/teammem/teammem/server/ledger"
 	"github.com/teammem/teammem/server/organization"
@@ -62,9 +63,11 @@ func newBox(t testing.TB, change func(*Config), wrap func(store.Store) store.Sto
 	t.Cleanup(func() { stop(); parts.Wait() })
 	var err error
 	rules := ledger.New(log, b.db, time.Now, cfg.Limits, oneScanner(), hub.Publish)
+	numbers := figures.New(log, b.db, time.Now)
+	rules.Count(numbers.Count)
 	b.leaks = leak.New(log, b.db, rules, time.Now, nil, nil)
 	parts.Go(func() { b.leaks.Run(listening) })
-	b.handler, err = New(log, rules, who, b.db, hub, organization.New(b.db, time.Now, who.Forget), b.leaks, reading.New(rules), cfg)
+	b.handler, err = New(log, rules, who, b.db, hub, organization.New(b.db, time.Now, who.Forget), b.leaks, reading.New(rules), numbers, cfg)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -128,6 +131,8 @@ func exampleOf(route api.Route) (target, body string) {
 		body = `{"maxRepos":100}`
 	case "editEntry":
 		body = `{"key":"edited.md","content":"a","baseChecksum":null}`
+	case "reportClient":
+		body = `{"id":"one","state":"running","started":"2026-11-30T12:00:00Z","at":1}`
 	case "moveEntry":
 		body = `{"key":"edited.md","to":"moved.md"}`
 	case "getEntry", "getDiff", "getLinks", "getBlame":

@@ -77,6 +77,9 @@ func TestWhoMayWhat(t *testing.T) {
 		"liveActivity":    "viewer member maintainer admin",
 		"search":          "viewer member maintainer admin",
 		"digest":          "viewer member maintainer admin",
+		"getStats":        "viewer member maintainer admin",
+		"reportClient":    "viewer member maintainer admin",
+		"listClients":     "viewer member maintainer admin", // one's own
 		"listFindings":    "viewer member maintainer admin",
 		"listProposals":   "viewer member maintainer admin",
 		"getProposal":     "viewer member maintainer admin",

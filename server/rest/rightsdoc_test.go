@@ -42,6 +42,8 @@ that the answer and its time are the same whether there is one.
 			switch {
 			case route.Pattern == api.PathTokens && role != "" && role != api.Admin:
 				says = "own tokens"
+			case route.Operation == "listClients" && role != "" && role != api.Admin:
+				says = "own clients"
 			case role.May(route.Right):
 				says = "yes"
 			}

@@ -81,6 +81,7 @@ func Conformance(t *testing.T, target Target) {
 		{"reading", readingCases},
 		{"search", searchCases},
 		{"live", liveCases},
+		{"figures", figureCases},
 	}
 	for _, group := range groups {
 		t.Run(group.name, func(t *testing.T) {

@@ -211,6 +211,26 @@ type Store interface {
 	// Pulls lists whom a repo was served to, by user and client.
 	Pulls(ctx context.Context, ref RepoRef) ([]Pull, error)
 
+	// NoteFigures adds what happened to what was noted before. A repo without memory
+	// is noted as none.
+	NoteFigures(ctx context.Context, all []Figure) error
+	// Figures lists what happened in an organization from an hour on, in the order of
+	// time and repo.
+	Figures(ctx context.Context, org OrgID, from time.Time) ([]Figure, error)
+	// DropFigures takes away the hours before.
+	DropFigures(ctx context.Context, before time.Time) error
+	// NoteClients notes what clients said of themselves, unless something later is
+	// noted; of a user's clients [MostDirectories] are kept.
+	NoteClients(ctx context.Context, all []Client) error
+	// Clients lists an organization's clients, or with a user theirs, the one that was
+	// heard of last first.
+	Clients(ctx context.Context, org OrgID, user UserID) ([]Client, error)
+	// DropClients takes away those of whom nothing was heard since.
+	DropClients(ctx context.Context, before time.Time) error
+	// Storage is how many bytes an organization's contents take, packed. It looks at
+	// each of them.
+	Storage(ctx context.Context, org OrgID) (int64, error)
+
 	// CreateScan adds a scan.
 	CreateScan(ctx context.Context, scan Scan) (Scan, error)
 	// SaveScan writes how far a scan came, and what it found since. [ErrExists] when

@@ -48,6 +48,7 @@ type state struct {
 	signOn        signOn
 	leaks         leaks
 	index         index
+	figures       figures
 }
 
 // rights is what an organization has one of: values that are never changed, only
@@ -129,11 +130,12 @@ func New() *Store {
 		repos: newTree[store.RepoRef, repo](func(a, b store.RepoRef) int {
 			return cmp.Or(cmp.Compare(a.Org, b.Org), cmp.Compare(a.Slug, b.Slug))
 		}),
-		bodies: newTree[bodyRef, *store.Body](compareBodies),
-		leaks:  newLeaks(),
-		index:  newIndex(),
-		signOn: newSignOn(),
-		rights: newTree[store.OrgID, rights](cmp.Compare),
+		bodies:  newTree[bodyRef, *store.Body](compareBodies),
+		leaks:   newLeaks(),
+		index:   newIndex(),
+		figures: newFigures(),
+		signOn:  newSignOn(),
+		rights:  newTree[store.OrgID, rights](cmp.Compare),
 		orgTrail: newTree[orgPlace, audit.Record](func(a, b orgPlace) int {
 			return cmp.Or(cmp.Compare(a.org, b.org), cmp.Compare(a.seq, b.seq))
 		}),

@@ -98,6 +98,8 @@ func Run(t *testing.T, open func(t *testing.T) store.Store, options ...Option) {
 		{"History", testHistory},
 		{"HistoryPages", testHistoryPages},
 		{"Authors", testAuthors},
+		{"Figures", testFigures},
+		{"Clients", testClients},
 		{"Audit", testAudit},
 		{"Tenancy", testTenancy},
 		{"ConcurrentCommits", testConcurrentCommits},
