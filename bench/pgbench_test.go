@@ -114,8 +114,9 @@ const (
 func ownScript(s statements) string {
 	return variables() + strings.Join([]string{
 		s["beginWrite"],
-		s.with("setWrite", `'5000'`),
+		s.with("setWrite", `'5000'`, "1", ":org::integer"),
 		s.with("lockHead", ":org", slugOf) + ` \gset r_` + "\n" + s.with("selectState", ":org", slugOf, keyArray, folderAndKeys, keyArray),
+		s.with("selectRedactions", ":org", sumArray),
 		s.with("insertBodies", ":org", sumArray, sizeArray, codingArray, dataArray),
 		s.with("upsertEntries", repoOf, nextOf, keyArray, keyArray, falseArray, sumArray, sizeArray, nowArray),
 		s.with("insertHistory", repoOf, nextOf, keyArray, falseArray, sumArray, sumArray, sizeArray, nowArray),
@@ -127,7 +128,7 @@ func ending(s statements) string {
 	return strings.Join([]string{
 		s.with("insertVersion", repoOf, nextOf, "now()", "1", "1", "'bench'", checkOf),
 		s.with("insertAudit", repoOf, nextOf, "now()", "'push'", "'dana'", "'tok_0123456789abcdef'", "'bench'", ":subject", checkOf, checkOf),
-		s.with("updateHead", repoOf, nextOf, checkOf, strconv.Itoa(standing), "2048000", "now()", ":set::bytea", checkOf),
+		s.with("updateHead", repoOf, nextOf, checkOf, strconv.Itoa(standing), "2048000", "now()", ":set::bytea", checkOf, "0", "0"),
 		s["commit"],
 	}, ";\n") + ";\n"
 }
@@ -145,7 +146,7 @@ func inlineScript(s statements) string {
 	}
 	return variables() + strings.Join([]string{
 		s["beginWrite"],
-		s.with("setWrite", `'5000'`),
+		s.with("setWrite", `'5000'`, "1", ":org::integer"),
 		s.with("lockHead", ":org", slugOf) + ` \gset r_` + "\n" + inline.with("selectState", ":org", slugOf, keyArray, folderAndKeys, keyArray),
 		inline.with("upsertEntries", repoOf, nextOf, keyArray, keyArray, falseArray, sumArray, sizeArray, nowArray, textArray),
 		inline.with("insertHistory", repoOf, nextOf, keyArray, falseArray, sumArray, sumArray, sizeArray, nowArray, textArray),
