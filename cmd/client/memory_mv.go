@@ -77,7 +77,7 @@ func (m *memories) newKey(one memory.Memory, to string) api.Key {
 }
 
 // mvForAll moves a memory that is synced: the new file goes out before the old entry is
-// deleted at the server, so that nobody is ever without it. A file that is removed by
+// deleted at the server, or with it, so that nobody is ever without it. A file that is removed by
 // hand would only come back.
 func (a *app) mvForAll(ctx context.Context, m *memories, old api.Key, changes []curate.Change) error {
 	r, err := a.reader()
@@ -96,8 +96,15 @@ func (a *app) mvForAll(ctx context.Context, m *memories, old api.Key, changes []
 	if err := a.carry(m, changes[:last]); err != nil {
 		return err
 	}
-	if err := a.round(ctx); err != nil {
+	done, err := a.round(ctx)
+	if err != nil {
 		return fmt.Errorf("%w; both files are here, and the old one goes by: client rm %s", err, old)
+	}
+	if !done {
+		// The client that runs has not sent the new file yet, and finds it sent.
+		_, to := m.room(changes[0].Key)
+		push.Entries = map[api.Key]string{to: string(changes[0].After)}
+		push.BaseChecksums[to] = nil
 	}
 	if _, err := r.server.Put(ctx, r.repo, push, ""); err != nil {
 		return fmt.Errorf("%w; both files are here, and the old one goes by: client rm %s", err, old)
@@ -105,15 +112,15 @@ func (a *app) mvForAll(ctx context.Context, m *memories, old api.Key, changes []
 	return a.followUp(ctx)
 }
 
-// round syncs once, unless a client that runs does so.
-func (a *app) round(ctx context.Context) error {
+// round syncs once, unless a client that runs does so: then it is not done.
+func (a *app) round(ctx context.Context) (done bool, err error) {
 	_, session, err := a.open(ctx, nil, func(*client.Config) {}, a.tellUnlessJSON)
 	if errors.Is(err, memdir.ErrLocked) {
-		return nil
+		return false, nil
 	}
 	if err != nil {
-		return err
+		return false, err
 	}
 	_, err = session.Once(ctx)
-	return errors.Join(err, session.Close())
+	return true, errors.Join(err, session.Close())
 }
