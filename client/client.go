@@ -32,6 +32,7 @@ type Config struct {
 	Dir      string // the memory directory, absolute
 	StateDir string // where its state is kept
 	Repo     api.RepoSlug
+	Version  string // of this program, as the server is told it
 	Remote   remote.Options
 
 	Debounce time.Duration // quiet time before a change is pushed

@@ -51,6 +51,8 @@ func (s *Session) Run(ctx context.Context) error {
 	s.syncer.SaveLate(saveLag)
 	l := &loop{Session: s, pause: firstPause}
 	l.round(ctx, syncer.Both)
+	l.watched = true
+	l.report(ctx, api.ClientRunning)
 
 	var parts sync.WaitGroup
 	working, stop := context.WithCancel(ctx)
@@ -141,7 +143,9 @@ type loop struct {
 	lost     bool          // the directory was gone or another one
 	again    bool          // look again at once
 	saving   bool          // a saving is due
+	watched  bool          // the first round is over
 	limitsAt time.Time
+	reports  reporter
 }
 
 // next is the time until the next question to the server.
@@ -189,6 +193,9 @@ func (l *loop) round(ctx context.Context, mode syncer.Mode) {
 		return
 	}
 	l.judge(report, err, token)
+	if l.watched {
+		l.report(ctx, api.ClientRunning)
+	}
 }
 
 func (l *loop) judge(report *syncer.Report, err error, token string) {
@@ -314,6 +321,7 @@ func (l *loop) flush() error {
 	ctx, cancel := context.WithTimeout(context.Background(), flushTime)
 	defer cancel()
 	_, err := l.syncer.Round(ctx, syncer.Edits)
+	l.report(ctx, api.ClientStopped)
 	if err == nil || errors.Is(err, context.DeadlineExceeded) {
 		return nil
 	}

@@ -226,7 +226,7 @@ func (t *target) clientConfig() (client.Config, error) {
 		return client.Config{}, err
 	}
 	cfg := client.DefaultConfig
-	cfg.Dir, cfg.StateDir, cfg.Repo, cfg.Remote = t.dir, stateDir, t.repo, t.remoteOptions()
+	cfg.Dir, cfg.StateDir, cfg.Repo, cfg.Remote, cfg.Version = t.dir, stateDir, t.repo, t.remoteOptions(), version
 	cfg.Debounce = t.settings.Debounce()
 	cfg.Propagate = t.settings.Text(config.Deletes) == "propagate"
 	return cfg, nil
