@@ -18,7 +18,7 @@ BENCHPKG  ?= ./...
 COUNT     ?= 1
 SEEDS     ?= 20000
 
-.PHONY: all run build test check format vet staticcheck architecture openapi modules cross deadcode bench crash latency streams fuzz sim screenshots clean
+.PHONY: all run build test check format vet staticcheck architecture openapi modules cross deploy-check deadcode bench crash latency streams fuzz sim screenshots clean
 
 all: build
 
@@ -56,6 +56,7 @@ modules:
 	go mod verify
 	go mod tidy -diff
 	cd tools && go mod verify && go mod tidy -diff
+	cd tools/deploycheck && go mod verify && go mod tidy -diff && go vet ./...
 
 # Both binaries, without C, for every system they are made for.
 cross:
@@ -64,6 +65,12 @@ cross:
 		CGO_ENABLED=0 GOOS=$${platform%/*} GOARCH=$${platform#*/} \
 			go build -ldflags '$(LDFLAGS) -s -w' -o "bin/$${platform%/*}-$${platform#*/}/" ./cmd/... || exit 1; \
 	done
+
+# What an operator is given, without a container engine: docker-compose.yml by Compose's
+# reader, the manifests by Kubernetes' types, the units by systemd, and the Dockerfile's
+# lines replayed, up to a server that runs in its image.
+deploy-check:
+	scripts/deploy.sh
 
 deadcode:
 	$(TOOL) deadcode -test ./...

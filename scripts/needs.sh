@@ -25,6 +25,7 @@ look() {
 	[ "$(uname)" != Linux ] || [ -x /usr/sbin/mkfs.xfs ] || need xfsprogs mkfs.xfs "a disk whose plug is pulled"
 	[ -x /usr/sbin/pgbouncer ] || need pgbouncer pgbouncer "Postgres behind a pooler"
 	[ -x /usr/sbin/nginx ] || need nginx nginx "a proxy that packs answers and takes a megabyte"
+	[ "$(uname)" != Linux ] || need systemd systemd-analyze "units as systemd itself reads them"
 	need prometheus promtool "what the server says of itself, as Prometheus reads it"
 	need chromium chromium "a browser that signs in"
 	[ -x /usr/bin/lowntfs-3g ] || need ntfs-3g lowntfs-3g "a file system that folds letter case"

@@ -50,5 +50,8 @@ trap 'rm -f "$status"' EXIT
 skipped=$?
 [ "$(cat "$status")" = 0 ] && [ "$skipped" = 0 ] || exit 1
 
+# What is deployed, but for building the image: make deploy-check.
+[ -z "$schedules" ] || scripts/deploy.sh --short || exit 1
+
 # The simulation's 2,000 schedules, at full speed.
 [ -z "$schedules" ] || go test -count=1 ./sim

@@ -6,6 +6,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"net"
@@ -28,6 +29,8 @@ func run() int {
 	domain := flag.String("domain", "acme.example", "of the accounts' addresses")
 	redirect := flag.String("redirect", "http://127.0.0.1:8080/sign-in/callback", "where the web client teammem-web may return to")
 	secret := flag.String("secret", "devoidc", "of the web client")
+	secretFile := flag.String("secret-file", "", "file that holds it instead")
+	check := flag.Bool("check", false, "ask the provider that listens whether it answers, and end")
 	flag.Parse()
 	if flag.NArg() > 0 {
 		fmt.Fprintln(os.Stderr, "error: devoidc takes flags only")
@@ -35,11 +38,52 @@ func run() int {
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
+	if *check {
+		return report(answers(ctx, *listen))
+	}
+	if *secretFile != "" {
+		text, err := os.ReadFile(*secretFile)
+		if *secret = strings.TrimSpace(string(text)); err == nil && *secret == "" {
+			err = fmt.Errorf("%s holds no secret", *secretFile)
+		}
+		if err != nil {
+			return report(err)
+		}
+	}
 	if err := serve(ctx, *listen, *issuer, accounts(*users, *domain), clients(*redirect, *secret)); err != nil {
-		fmt.Fprintf(os.Stderr, "error: %v\n", err)
-		return 1
+		return report(err)
 	}
 	return 0
+}
+
+func report(err error) int {
+	if err == nil {
+		return 0
+	}
+	fmt.Fprintf(os.Stderr, "error: %v\n", err)
+	return 1
+}
+
+// answers asks the provider on this machine, for the health check of a container.
+func answers(ctx context.Context, listen string) error {
+	_, port, err := net.SplitHostPort(listen)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, 4*time.Second)
+	defer cancel()
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+net.JoinHostPort("127.0.0.1", port)+"/.well-known/openid-configuration", nil)
+	if err != nil {
+		return err
+	}
+	answer, err := http.DefaultClient.Do(request)
+	if err != nil {
+		return err
+	}
+	if answer.StatusCode != http.StatusOK {
+		err = fmt.Errorf("status %d", answer.StatusCode)
+	}
+	return errors.Join(err, answer.Body.Close())
 }
 
 func accounts(text, domain string) []devoidc.User {
