@@ -15,7 +15,7 @@ import (
 
 // compose loads docker-compose.yml as Compose does, which checks it by its schema, and
 // then holds each service against our own rules.
-func compose(ctx context.Context, root string) []string {
+func compose(ctx context.Context, root string, note func(string)) []string {
 	file := filepath.Join(root, "docker-compose.yml")
 	content, err := os.ReadFile(file)
 	if err != nil {
@@ -33,7 +33,7 @@ func compose(ctx context.Context, root string) []string {
 	var problems []string
 	for _, name := range project.ServiceNames() {
 		service := project.Services[name]
-		for _, text := range serviceProblems(service, project) {
+		for _, text := range serviceProblems(service, project, note) {
 			problems = append(problems, fmt.Sprintf("docker-compose.yml: %s: %s", name, text))
 		}
 	}
@@ -45,7 +45,7 @@ func compose(ctx context.Context, root string) []string {
 	return problems
 }
 
-func serviceProblems(s types.ServiceConfig, project *types.Project) (problems []string) {
+func serviceProblems(s types.ServiceConfig, project *types.Project, note func(string)) (problems []string) {
 	expect := func(holds bool, text string, args ...any) {
 		if !holds {
 			problems = append(problems, fmt.Sprintf(text, args...))
@@ -67,7 +67,7 @@ func serviceProblems(s types.ServiceConfig, project *types.Project) (problems []
 	}
 	for _, volume := range s.Volumes {
 		if volume.Type == types.VolumeTypeBind {
-			expect(isThere(volume.Source, project.WorkingDir), "%s is mounted and not there", volume.Source)
+			expect(isThere(volume.Source, project.WorkingDir, note), "%s is mounted and not there", volume.Source)
 			expect(volume.ReadOnly, "%s can be written to from inside", volume.Source)
 		}
 	}
@@ -97,13 +97,13 @@ func serviceProblems(s types.ServiceConfig, project *types.Project) (problems []
 
 // isThere reports whether what is mounted is there. What Prometheus and Grafana are given
 // is made beside this, and may come later: that is said, and no fault.
-func isThere(path, root string) bool {
+func isThere(path, root string, note func(string)) bool {
 	if _, err := os.Stat(path); err == nil {
 		return true
 	}
 	for _, later := range []string{"prometheus", "grafana"} {
 		if strings.HasPrefix(path, filepath.Join(root, "deploy", later)) {
-			fmt.Println("note: " + path + " is mounted and not there yet")
+			note(path + " is mounted and not there yet")
 			return true
 		}
 	}

@@ -17,6 +17,7 @@ import (
 	networkingv1 "k8s.io/api/networking/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	"k8s.io/apimachinery/pkg/labels"
+	"sigs.k8s.io/json"
 	"sigs.k8s.io/yaml"
 )
 
@@ -169,7 +170,13 @@ func (c *cluster) take(kind, name string, text []byte) error {
 
 func decode[T any](text []byte, name string, into map[string]*T) error {
 	value := new(T)
-	if err := yaml.UnmarshalStrict(text, value); err != nil {
+	asJSON, err := yaml.YAMLToJSONStrict(text)
+	if err != nil {
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	// As the API server decodes with strict validation: names of fields differ by case.
+	slips, err := json.UnmarshalStrict(asJSON, value)
+	if err := errors.Join(append(slips, err)...); err != nil {
 		return fmt.Errorf("%s: %w", name, err)
 	}
 	if into[name] != nil {
