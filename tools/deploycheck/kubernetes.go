@@ -93,9 +93,15 @@ func kubernetes(root string) []string {
 
 func newCluster() *cluster {
 	return &cluster{
-		map[string]*appsv1.Deployment{}, map[string]*batchv1.Job{}, map[string]*corev1.Service{}, map[string]*corev1.ConfigMap{},
-		map[string]*corev1.Secret{}, map[string]*corev1.ServiceAccount{}, map[string]*policyv1.PodDisruptionBudget{},
-		map[string]*networkingv1.NetworkPolicy{}, map[string]*corev1.Namespace{},
+		map[string]*appsv1.Deployment{},
+		map[string]*batchv1.Job{},
+		map[string]*corev1.Service{},
+		map[string]*corev1.ConfigMap{},
+		map[string]*corev1.Secret{},
+		map[string]*corev1.ServiceAccount{},
+		map[string]*policyv1.PodDisruptionBudget{},
+		map[string]*networkingv1.NetworkPolicy{},
+		map[string]*corev1.Namespace{},
 		map[string]*corev1.PersistentVolumeClaim{},
 	}
 }
