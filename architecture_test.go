@@ -33,7 +33,7 @@ var walls = []wall{
 	{"server/organization", "api server/audit server/auth server/store", "the rules beside the repos: they decide on what the store shows, and auth applies it"},
 	{"server/auth/provider", "", "whether a token is a provider's depends on the provider and the token, and on nothing that is kept"},
 	{"server/signon", "api server/audit server/auth server/auth/provider server/store", "who comes in is decided on what a provider vouches for and what the store knows; no HTTP and no SQL"},
-	{"server/dashboard", "api api/memory server/audit server/auth server/auth/provider server/events server/leak server/ledger server/organization server/reading server/search server/signon server/store web", "pages for people: they ask the rules and show, and decide nothing"},
+	{"server/dashboard", "api api/memory server/audit server/auth server/auth/provider server/events server/figures server/leak server/ledger server/organization server/reading server/search server/signon server/store web", "pages for people: they ask the rules and show, and decide nothing"},
 	{"web", "", "a cellar: it embeds files and nothing more"},
 	{"server/metrics", "", "what is counted comes in as words and numbers; who counts knows nothing of what is counted"},
 	{"server/backup", "api server/store", "a backup is rows in a file: it knows neither SQL nor files, and the same for both databases"},

@@ -170,7 +170,7 @@ func New(ctx context.Context, log *slog.Logger, cfg Config, now func() time.Time
 	if s.rest, err = rest.New(log, rules, s.auth, s.store, s.events, orgs, s.leaks, reads, s.figures, cfg.HTTP); err != nil {
 		return nil, err
 	}
-	pages, err := s.pages(dashboard.Parts{Ledger: rules, Reading: reads, Orgs: orgs, Leaks: s.leaks, Events: s.events, DB: s.store}, now)
+	pages, err := s.pages(dashboard.Parts{Ledger: rules, Reading: reads, Figures: s.figures, Orgs: orgs, Leaks: s.leaks, Events: s.events, DB: s.store}, now)
 	if err != nil {
 		return nil, err
 	}

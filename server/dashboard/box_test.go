@@ -101,6 +101,10 @@ func (b *team) seed() {
 	}
 	b.write(api.Maintainer, "feedback_testing.md", strings.Replace(entries["feedback_testing.md"], "before a push", "before each push", 1))
 	b.reviewOf("viewer", "**")
+	for _, role := range api.Roles {
+		b.ask(http.MethodPost, api.PathClients+"?repo="+widgets, b.tokens[role], "lee-mbp", fmt.Appendf(nil,
+			`{"id":%q,"state":"running","started":%q,"version":"1.0","watch":"events","files":4,"at":5,"pending":1,"kept":1,"held":0,"trouble":""}`, role, api.NewTime(time.Now())))
+	}
 	b.push(b.tokens[api.Viewer], "sam-thinkpad", map[string]any{
 		"entries":       map[string]string{"ops/release.md": strings.Replace(entries["ops/release.md"], "Thursdays", "Fridays", 1), "notes.md": "A note of Sam's.\n"},
 		"baseChecksums": map[string]any{"ops/release.md": api.ChecksumOfString(entries["ops/release.md"]), "notes.md": nil},

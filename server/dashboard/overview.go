@@ -1,11 +1,15 @@
 package dashboard
 
 import (
+	"cmp"
 	"fmt"
+	"math"
+	"net/http"
 	"slices"
 	"time"
 
 	"github.com/teammem/teammem/api"
+	"github.com/teammem/teammem/server/figures"
 	"github.com/teammem/teammem/server/organization"
 	"github.com/teammem/teammem/server/store"
 )
@@ -17,14 +21,26 @@ type overviewView struct {
 	Attention []attention
 	Repos     []repoRow
 	RepoCount int
-	Entries   int
-	Bytes     int64
-	Members   int
+	Stats     figures.Stats
+	Days      float64 // of the range
+	Ranges    []link
 	Waiting   int
+	Clients   int // online
+	Lagging   int
 	Empty     bool
 	Server    string
 	New       *newToken
+	Self      string
 }
+
+// PerDay is how many edits were made a day in the range.
+func (o overviewView) PerDay() int {
+	t := o.Stats.Total
+	return int(math.Round(float64(t.Created+t.Changed+t.Deleted) / o.Days))
+}
+
+// Edits is how many entries were written or deleted in a step.
+func (overviewView) Edits(p figures.Point) int64 { return p.Created + p.Changed + p.Deleted }
 
 // attention is something to be seen to, with what to do about it.
 type attention struct {
@@ -51,10 +67,12 @@ func (v *visit) overview(made *newToken) error {
 		return err
 	}
 	v.Title = "Overview"
-	view := overviewView{Empty: len(rows) == 0, Server: v.h.cfg.PublicURL, New: made, RepoCount: len(rows)}
-	for _, r := range rows {
-		view.Entries += r.Head.Entries
-		view.Bytes += r.Head.Bytes
+	view := overviewView{Empty: len(rows) == 0, Server: v.h.cfg.PublicURL, New: made, RepoCount: len(rows), Self: v.At("/", "range", v.query.Get("range"))}
+	if !view.Empty {
+		if err := v.figures(&view, rows); err != nil {
+			return err
+		}
+		v.Charts = true
 	}
 	slices.SortStableFunc(rows, func(a, b repoRow) int { return b.Head.LastModified.Compare(a.Head.LastModified) })
 	view.Repos = rows[:min(len(rows), 10)]
@@ -64,6 +82,56 @@ func (v *visit) overview(made *newToken) error {
 	view.frame = v.frame
 	view.Live = v.live()
 	return v.show("overview", view)
+}
+
+// figures fills in what happened, and which clients there are.
+func (v *visit) figures(view *overviewView, rows []repoRow) error {
+	ctx := v.r.Context()
+	r, err := figures.ParseRange(v.query.Get("range"))
+	if err != nil {
+		return &fault{http.StatusBadRequest, sentence(err.Error()), "The page offers those there are."}
+	}
+	for _, other := range figures.Ranges {
+		view.Ranges = append(view.Ranges, link{Name: other.Name, Href: v.At("/", "range", other.Name), Here: other.Name == r.Name})
+	}
+	infos := make([]store.RepoInfo, len(rows))
+	for i, row := range rows {
+		infos[i] = row.RepoInfo
+	}
+	if view.Stats, err = v.h.parts.Figures.Stats(ctx, v.who.Org, infos, v.May(api.Administer), r); err != nil {
+		return err
+	}
+	view.Days = r.Long.Hours() / 24
+	clients, err := v.h.parts.Figures.Clients(ctx, v.who.Org, v.clientsOf(), infos)
+	if err != nil {
+		return err
+	}
+	for _, c := range clients {
+		if c.Online {
+			view.Clients++
+			if c.Lag > 0 {
+				view.Lagging++
+			}
+		}
+		view.Attention = append(view.Attention, v.troubles(c)...)
+	}
+	return nil
+}
+
+// troubles are what a client needs somebody for.
+func (v *visit) troubles(c figures.Client) (all []attention) {
+	whose := c.User + "’s " + cmp.Or(c.Machine, "client") + " in " + string(c.Repo)
+	at := v.At("/clients")
+	if c.Online && c.Trouble != "" {
+		all = append(all, attention{"bad", whose + " is in trouble: " + c.Trouble, "See", at})
+	}
+	if c.Kept > 0 {
+		all = append(all, attention{"warning", whose + " keeps " + count(c.Kept, "text") + " that could not be merged", "See", at})
+	}
+	if c.Held > 0 {
+		all = append(all, attention{"warning", whose + " holds " + count(c.Held, "file") + " back", "See", at})
+	}
+	return all
 }
 
 // attend finds what is to be seen to, first what cannot wait.
@@ -105,10 +173,13 @@ func (v *visit) attend(view *overviewView) error {
 			add("warning", fmt.Sprintf("your token %s… %s ends %s", t.Prefix, t.Label, ago(now, t.Expires)), "Make another", v.At("/tokens"))
 		}
 	}
-	if !v.May(api.Administer) {
-		return nil
+	weight := []string{"bad", "waiting", "warning"}
+	slices.SortStableFunc(view.Attention, func(a, b attention) int {
+		return cmp.Compare(slices.Index(weight, a.Class), slices.Index(weight, b.Class))
+	})
+	if most := 20; len(view.Attention) > most {
+		more := len(view.Attention) - most
+		view.Attention = append(view.Attention[:most], attention{"warning", fmt.Sprintf("and %d more of clients", more), "See", v.At("/clients")})
 	}
-	members, err := v.h.parts.Orgs.Members(ctx, v.who.Org)
-	view.Members = len(members)
-	return err
+	return nil
 }

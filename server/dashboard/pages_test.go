@@ -15,6 +15,8 @@ func (b *team) places() []place {
 	p := b.proposals()
 	return []place{
 		{"/", api.Viewer, "At a glance"},
+		{"/?range=30d", api.Viewer, "as a table"},
+		{"/clients", api.Viewer, "lee-mbp"},
 		{"/repos", api.Viewer, widgets},
 		{"/repos?q=nothing-of-the-kind", api.Viewer, "No repo’s name holds"},
 		{"/repo?repo=" + widgets, api.Viewer, "run the short tests first"},

@@ -8,6 +8,7 @@ import (
 	"github.com/teammem/teammem/server/auth"
 	"github.com/teammem/teammem/server/auth/provider"
 	"github.com/teammem/teammem/server/events"
+	"github.com/teammem/teammem/server/figures"
 	"github.com/teammem/teammem/server/ledger"
 	"github.com/teammem/teammem/server/organization"
 	"github.com/teammem/teammem/server/reading"
@@ -81,6 +82,7 @@ type Database interface {
 type Parts struct {
 	Ledger  Ledger
 	Reading *reading.Desk
+	Figures *figures.Desk
 	Orgs    *organization.Rules
 	Leaks   Leaks
 	Events  *events.Hub

@@ -64,6 +64,7 @@ func (h *Handler) routes() []route {
 		{pattern: "GET /tokens", right: api.Known, answer: showTokens},
 		{pattern: "POST /tokens/create", right: api.Known, answer: createToken},
 		{pattern: "POST /tokens/revoke", right: api.Known, answer: revokeToken},
+		{pattern: "GET /clients", right: api.Known, answer: showClients},
 		{pattern: "GET /policy", right: api.Known, answer: showPolicy},
 		{pattern: "POST /policy/set", right: api.Administer, answer: setPolicy},
 		{pattern: "POST /policy/accept", right: api.Accept, answer: acceptFinding},
