@@ -65,7 +65,7 @@ func (s *Server) MetricsURL() string {
 }
 
 // watch adds what the parts say of themselves when they are asked.
-func (o *observer) watch(s *Server) {
+func (o *observer) watch(s *Server, now func() time.Time) {
 	if o == nil {
 		return
 	}
@@ -82,6 +82,7 @@ func (o *observer) watch(s *Server) {
 		set.WatchTotal("store_connection_waits_total", "How often a connection to the database was waited for.", of(func(p store.Pool) float64 { return float64(p.Waits) }))
 		set.WatchTotal("store_connection_wait_seconds_total", "How long connections to the database were waited for.", of(func(p store.Pool) float64 { return p.Waited.Seconds() }))
 	}
+	set.Inventory(now, func(ctx context.Context) (metrics.Inventory, error) { return s.inventory(ctx, now()) })
 	if s.certificate != nil {
 		set.Watch("tls_certificate_expiry_timestamp_seconds", "When the certificate in force ends.", func() float64 { return float64(s.certificate.ends().Unix()) })
 	}

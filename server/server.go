@@ -175,7 +175,7 @@ func New(ctx context.Context, log *slog.Logger, cfg Config, now func() time.Time
 		return nil, err
 	}
 	s.http = s.httpServer(pages)
-	s.observer.watch(s)
+	s.observer.watch(s, now)
 	return s, nil
 }
 
@@ -253,6 +253,7 @@ func (s *Server) Run(ctx context.Context) error {
 	keeping, kept := context.WithCancel(context.Background())
 	var keeper sync.WaitGroup
 	keeper.Go(func() { s.keeper.Run(keeping) })
+	keeper.Go(func() { s.keeper.Verify(keeping) })
 	defer keeper.Wait()
 	defer kept()
 	// What requests that drain were served is noted too.

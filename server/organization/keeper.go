@@ -2,6 +2,7 @@ package organization
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"sync"
 	"time"
@@ -24,6 +25,10 @@ const (
 	mostRefusals = 1024
 	// pruneEvery is how often old records are looked for.
 	pruneEvery = time.Hour
+	// verifyEvery is how often all chains are verified, the first time soon after the
+	// start; it reads every record.
+	verifyEvery = 24 * time.Hour
+	verifySoon  = time.Minute
 	// keepTime bounds one piece of the keeper's work.
 	keepTime = 20 * time.Second
 )
@@ -39,14 +44,15 @@ type Keeper struct {
 	rules *Rules
 	every time.Duration // between checkpoints
 
-	mu      sync.Mutex
-	waiting map[auth.Refusal]int
-	budget  map[store.OrgID]*rate.Limiter
+	mu       sync.Mutex
+	verified map[store.OrgID]Verification
+	waiting  map[auth.Refusal]int
+	budget   map[store.OrgID]*rate.Limiter
 }
 
 // NewKeeper makes a keeper; every is the time between checkpoints.
 func NewKeeper(log *slog.Logger, rules *Rules, every time.Duration) *Keeper {
-	return &Keeper{log: log, rules: rules, every: every, waiting: map[auth.Refusal]int{}, budget: map[store.OrgID]*rate.Limiter{}}
+	return &Keeper{log: log, rules: rules, every: every, verified: map[store.OrgID]Verification{}, waiting: map[auth.Refusal]int{}, budget: map[store.OrgID]*rate.Limiter{}}
 }
 
 // Refused counts a refusal. It never waits. When too many different ones wait, those
@@ -58,6 +64,60 @@ func (k *Keeper) Refused(r auth.Refusal) {
 		r = auth.Refusal{Org: r.Org, Why: r.Why}
 	}
 	k.waiting[r]++
+}
+
+// Verification is what came of verifying an organization's chains.
+type Verification struct {
+	At      time.Time
+	Records int
+	Broken  error // a [BrokenError], or nil
+}
+
+// Verified is what came of the last verification; ok is false before the first.
+func (k *Keeper) Verified(org store.OrgID) (v Verification, ok bool) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	v, ok = k.verified[org]
+	return v, ok
+}
+
+// Verify verifies all chains now and then, until ctx ends. It stands beside [Keeper.Run],
+// for it may take long.
+func (k *Keeper) Verify(ctx context.Context) {
+	next := time.NewTimer(verifySoon)
+	defer next.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-next.C:
+			k.VerifyNow(ctx)
+			next.Reset(verifyEvery)
+		}
+	}
+}
+
+// VerifyNow verifies all chains. What cannot be read is no broken chain.
+func (k *Keeper) VerifyNow(ctx context.Context) {
+	orgs, err := k.rules.store.Organizations(ctx)
+	if err != nil && ctx.Err() == nil {
+		k.log.Warn("the audit chains are not verified", "error", err)
+	}
+	for _, org := range orgs {
+		n, err := k.rules.Verify(ctx, org.ID)
+		if broken := (*BrokenError)(nil); err != nil && !errors.As(err, &broken) {
+			if ctx.Err() == nil {
+				k.log.Warn("the audit chains are not verified", "organization", org.Name, "error", err)
+			}
+			continue
+		}
+		if err != nil {
+			k.log.Error("the audit trail was changed or cut: keep the database as it is, and see docs/runbooks.md", "organization", org.Name, "error", err)
+		}
+		k.mu.Lock()
+		k.verified[org.ID] = Verification{At: k.rules.now(), Records: n, Broken: err}
+		k.mu.Unlock()
+	}
 }
 
 // Run works until ctx ends, and records then what still waits.
