@@ -22,6 +22,7 @@ import (
 	"github.com/teammem/teammem/api"
 	"github.com/teammem/teammem/client/guard"
 	"github.com/teammem/teammem/client/memdir"
+	"github.com/teammem/teammem/client/metrics"
 	"github.com/teammem/teammem/client/remote"
 	"github.com/teammem/teammem/client/state"
 	"github.com/teammem/teammem/client/syncer"
@@ -48,6 +49,11 @@ type Config struct {
 	Offline   bool // a start without the server is no error, if the directory was synced before
 
 	Progress func(verb string, done, total int)
+
+	// Metrics is told how rounds go; nil where nobody asks.
+	Metrics *metrics.Set
+	// MetricsFile is where they are written after rounds; empty: nowhere.
+	MetricsFile string
 }
 
 // DefaultConfig holds the stock client's times, and our own poll.
@@ -77,7 +83,9 @@ type Session struct {
 	offline bool
 	// watching says how changes are noticed, while that is done.
 	watching func() state.Watching
-	scratch  string // stands in for a directory that a dry run does not make
+	// written is when the metrics were written last.
+	written time.Time
+	scratch string // stands in for a directory that a dry run does not make
 }
 
 // MismatchError says that a directory belongs to another repo, organization or
@@ -98,6 +106,7 @@ func (e *GoneError) Error() string {
 // Open opens the directory, takes its lock, and asks the server who we are. On an
 // error everything is closed again.
 func Open(ctx context.Context, log *slog.Logger, cfg Config, rules guard.Rules, now func() time.Time, tell func(syncer.Event)) (_ *Session, err error) {
+	cfg, tell = observing(cfg, tell)
 	s := &Session{log: log, cfg: cfg, tell: tell, now: now, watching: func() state.Watching { return state.Watching{} }}
 	defer func() {
 		if err != nil {
@@ -300,6 +309,7 @@ func (s *Session) Store() *state.Store { return s.store }
 
 // Once runs one round.
 func (s *Session) Once(ctx context.Context) (*syncer.Report, error) {
+	began := s.now()
 	report, err := s.syncer.Round(ctx, syncer.Both)
 	for tries := 0; err == nil && report.Pending && !s.cfg.DryRun && tries < 3; tries++ {
 		var again *syncer.Report
@@ -313,6 +323,7 @@ func (s *Session) Once(ctx context.Context) (*syncer.Report, error) {
 	default:
 		s.wentBadly(kind, err.Error(), "")
 	}
+	s.observed(began, err, false)
 	return report, err
 }
 

@@ -66,22 +66,30 @@ func (l *loop) word(state api.ClientState) api.ClientReport {
 		ID: hex.EncodeToString(id[:12]), State: state, Started: api.NewTime(l.reports.started), Version: l.cfg.Version,
 		Watch: l.watching().Mode, At: agreed.Version, Trouble: string(l.pulse.Trouble),
 	}
+	word.Files, word.Pending, word.Held, word.Kept = l.counts()
+	return word
+}
+
+// counts are the files that are in step with the server, the edits that wait, the files
+// that are held back, and the texts in the keep.
+func (s *Session) counts() (files, pending, held, kept int) {
+	agreed := s.Agreed()
 	for key, e := range agreed.Entries {
 		switch _, refused := agreed.Refused[key]; {
 		case refused:
 		case e.File.Checksum != "" && e.File.Checksum != e.Remote:
-			word.Pending++
+			pending++
 		case e.File.Checksum != "":
-			word.Files++
+			files++
 		}
 	}
 	for _, refusal := range agreed.Refused {
 		if refusal.Held() {
-			word.Held++
+			held++
 		}
 	}
-	if kept, err := l.store.Kept(); err == nil {
-		word.Kept = len(kept)
+	if all, err := s.store.Kept(); err == nil {
+		kept = len(all)
 	}
-	return word
+	return files, pending, held, kept
 }

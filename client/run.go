@@ -188,10 +188,12 @@ func (l *loop) round(ctx context.Context, mode syncer.Mode) {
 	}
 	l.again = false
 	l.reopen()
+	began := l.now()
 	report, err := l.syncer.Round(ctx, mode)
 	if ctx.Err() != nil {
 		return
 	}
+	defer l.observed(began, err, l.live)
 	l.judge(report, err, token)
 	if l.watched {
 		l.report(ctx, api.ClientRunning)

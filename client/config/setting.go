@@ -16,17 +16,18 @@ type Name string
 // The settings. A token itself is none of them: it stands in TEAMMEM_TOKEN, in a
 // file that token-file names, or in the credentials file.
 const (
-	Server    Name = "server"     // the server's address
-	Org       Name = "org"        // organization, for people who are in several
-	Repo      Name = "repo"       // owner/repo, instead of the git remote's
-	Dir       Name = "dir"        // memory directory, instead of the project's
-	TokenFile Name = "token-file" // a file whose first line is the token
-	CA        Name = "ca"         // a file of PEM certificates to trust besides the system's
-	Insecure  Name = "insecure"   // plain http off this machine
-	Debounce  Name = "debounce"   // quiet time after an edit
-	Deletes   Name = "deletes"    // what deleting a file by hand means
-	Metrics   Name = "metrics-listen"
-	Worktrees Name = "worktrees" // whether git work trees share one memory
+	Server    Name = "server"         // the server's address
+	Org       Name = "org"            // organization, for people who are in several
+	Repo      Name = "repo"           // owner/repo, instead of the git remote's
+	Dir       Name = "dir"            // memory directory, instead of the project's
+	TokenFile Name = "token-file"     // a file whose first line is the token
+	CA        Name = "ca"             // a file of PEM certificates to trust besides the system's
+	Insecure  Name = "insecure"       // plain http off this machine
+	Debounce  Name = "debounce"       // quiet time after an edit
+	Deletes   Name = "deletes"        // what deleting a file by hand means
+	Metrics   Name = "metrics-listen" // where a client that stays is asked by Prometheus
+	MetricsIn Name = "metrics-file"   // where it writes the same for node_exporter
+	Worktrees Name = "worktrees"      // whether git work trees share one memory
 
 	TeamMemory    Name = "team-memory"    // whether agents and the memory commands see team memory
 	AgentSettings Name = "agent-settings" // the file that the agent was given by its --settings
@@ -61,6 +62,7 @@ var rules = map[Name]rule{
 	Debounce:  {usual: "2s", check: isDebounce},
 	Deletes:   {usual: "restore", check: oneOf("restore", "propagate")},
 	Metrics:   {},
+	MetricsIn: {path: true, check: isProm},
 	Worktrees: {usual: "share", check: oneOf("share", "separate")},
 
 	TeamMemory:    {usual: "on", check: oneOf("on", "off")},
@@ -71,6 +73,14 @@ var rules = map[Name]rule{
 	ExtractionUnattended: {usual: "off", check: oneOf("on", "off")},
 	SessionNotes:         {usual: "on", check: oneOf("on", "off")},
 	Dream:                {usual: "on", check: oneOf("on", "off")},
+}
+
+// isProm: node_exporter passes other names over.
+func isProm(value string) error {
+	if !strings.HasSuffix(value, ".prom") {
+		return fmt.Errorf("%q does not end in .prom, and node_exporter passes such files over", value)
+	}
+	return nil
 }
 
 // Names lists the settings, sorted.

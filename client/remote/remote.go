@@ -55,6 +55,9 @@ type Options struct {
 	Tries int
 	// Pause is the first pause between tries; 0 means the stock 500 ms.
 	Pause time.Duration
+	// Observe hears of each request but live streams: what was answered, 0 for nothing,
+	// and when. Nil for nobody; it must not wait.
+	Observe func(method string, status int, took time.Duration)
 	// Transport replaces the network in tests.
 	Transport http.RoundTripper
 }
@@ -114,6 +117,9 @@ func New(opts Options) (*Client, error) {
 		}
 		transport, streaming = own, onlyHTTP1(own)
 	}
+	if opts.Observe != nil {
+		transport = observed{transport, opts.Observe}
+	}
 	if opts.Tries == 0 {
 		opts.Tries = 4
 	}
@@ -132,6 +138,31 @@ func New(opts Options) (*Client, error) {
 		http:   &http.Client{Transport: transport, CheckRedirect: stay},
 		stream: &http.Client{Transport: streaming, CheckRedirect: stay},
 	}, nil
+}
+
+// observed is a transport that somebody counts.
+type observed struct {
+	http.RoundTripper
+	tell func(method string, status int, took time.Duration)
+}
+
+// RoundTrip implements http.RoundTripper.
+func (o observed) RoundTrip(r *http.Request) (*http.Response, error) {
+	began := time.Now()
+	resp, err := o.RoundTripper.RoundTrip(r)
+	status := 0
+	if err == nil {
+		status = resp.StatusCode
+	}
+	o.tell(r.Method, status, time.Since(began))
+	return resp, err
+}
+
+// CloseIdleConnections lets [http.Client.CloseIdleConnections] through.
+func (o observed) CloseIdleConnections() {
+	if closes, ok := o.RoundTripper.(interface{ CloseIdleConnections() }); ok {
+		closes.CloseIdleConnections()
+	}
 }
 
 // onlyHTTP1 is the transport for streams: one that stays open costs a server a

@@ -59,6 +59,8 @@ until it is stopped. An edit goes out when the file has been quiet for --debounc
 	f.BoolVar(&accept, "accept", false, "go ahead with what stopped the last round")
 	f.StringVar(&logFile, "log-file", "", "write there what is told; two files of 5 MB at most")
 	f.Duration(string(config.Debounce), client.DefaultConfig.Debounce, "quiet time before an edit goes out")
+	f.String(string(config.Metrics), "", "address where Prometheus asks how this client is, at /metrics (default none)")
+	f.String(string(config.MetricsIn), "", "file.prom for node_exporter's textfile collector (default none)")
 	f.String(string(config.Deletes), "restore", "what deleting a file by hand means: restore or propagate")
 	return cmd
 }
@@ -217,6 +219,16 @@ func (a *app) stay(ctx context.Context, args []string, change func(*client.Confi
 	}
 	defer func() { err = errors.Join(err, session.Close()) }()
 	a.greet(t, session)
+	if address := t.settings.Text(config.Metrics); address != "" {
+		serving, stop := context.WithCancel(ctx)
+		url, ended, err := t.metrics.Listen(serving, address)
+		if err != nil {
+			stop()
+			return err
+		}
+		defer func() { stop(); <-ended }()
+		a.term.Note("metrics for Prometheus at " + url)
+	}
 	return session.Run(ctx)
 }
 

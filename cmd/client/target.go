@@ -13,6 +13,7 @@ import (
 	"github.com/teammem/teammem/api"
 	"github.com/teammem/teammem/client"
 	"github.com/teammem/teammem/client/config"
+	"github.com/teammem/teammem/client/metrics"
 	"github.com/teammem/teammem/client/project"
 	"github.com/teammem/teammem/client/remote"
 	"github.com/teammem/teammem/client/signin"
@@ -21,6 +22,7 @@ import (
 // target is what a command works on: a memory directory, the repo it belongs to,
 // the server, and the token, each with where it came from.
 type target struct {
+	metrics  *metrics.Set // nil: nobody asks
 	env      config.Env
 	paths    config.Paths
 	settings config.Settings
@@ -228,6 +230,10 @@ func (t *target) clientConfig() (client.Config, error) {
 	cfg := client.DefaultConfig
 	cfg.Dir, cfg.StateDir, cfg.Repo, cfg.Remote, cfg.Version = t.dir, stateDir, t.repo, t.remoteOptions(), version
 	cfg.Debounce = t.settings.Debounce()
+	if file := t.settings.Text(config.MetricsIn); file != "" || t.settings.Text(config.Metrics) != "" {
+		t.metrics = metrics.New(version, runtime.Version())
+		cfg.Metrics, cfg.MetricsFile = t.metrics, file
+	}
 	cfg.Propagate = t.settings.Text(config.Deletes) == "propagate"
 	return cfg, nil
 }
