@@ -3,9 +3,11 @@ package server_test
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
+	"net/url"
 	"os"
 	"path/filepath"
 	"slices"
@@ -116,6 +118,8 @@ func TestBackup(t *testing.T) {
 				if answer.status != http.StatusOK {
 					t.Errorf("a push after the restore: %d %s", answer.status, answer.body)
 				}
+				wantFound(t, restored, "fünf", 1)
+				wantFound(t, restored, "note", 2)
 				old, err := box.Store().Epoch(t.Context())
 				if now, nowErr := restored.Store().Epoch(t.Context()); err != nil || nowErr != nil || now == old {
 					t.Errorf("the epoch is %s, and was %s: %v, %v", now, old, err, nowErr)
@@ -128,6 +132,32 @@ func TestBackup(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+// wantFound waits until the index has followed what was restored, and then asks it.
+func wantFound(t *testing.T, box *servertest.Server, question string, want int) {
+	t.Helper()
+	org, err := box.Store().Organization(t.Context(), server.FirstOrganization)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for until := time.Now().Add(20 * time.Second); ; {
+		lags, err := box.Store().SearchLags(t.Context(), org.ID)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(lags) == 0 {
+			break
+		}
+		if time.Now().After(until) {
+			t.Fatalf("the index lacks %+v, and nobody adds it", lags)
+		}
+	}
+	answer := stranger{t, box}.do(http.MethodGet, api.PathSearch+"?q="+url.QueryEscape(question), box.Token(api.Viewer), "")
+	var result api.SearchResult
+	if err := json.Unmarshal(answer.body, &result); err != nil || result.Found != want || !result.Complete {
+		t.Errorf("%s: %d %s, want %d", question, answer.status, answer.body, want)
 	}
 }
 

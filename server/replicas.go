@@ -13,9 +13,10 @@ import (
 const lookTime = 30 * time.Second
 
 // announce tells the streams of this server that a repo has changed and, where
-// others may share the database, those.
+// others may share the database, those; and the index for search follows.
 func (s *Server) announce(e events.Event) {
 	s.events.Publish(e)
+	s.follower.changed(e.Organization)
 	s.observer.published()
 	if others, ok := s.store.(store.Announcer); ok {
 		others.Announce(store.Announcement{OrgUID: e.Organization, Slug: e.Repo, Version: e.Version, Checksum: e.Checksum})

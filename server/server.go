@@ -106,6 +106,7 @@ type Server struct {
 	events   *events.Hub
 	leaks    *leak.Desk
 	figures  *figures.Desk
+	follower *follower
 	rest     *rest.Handler
 	http     *http.Server
 	abandon  context.CancelFunc // cancels the requests that outlive the grace
@@ -158,6 +159,7 @@ func New(ctx context.Context, log *slog.Logger, cfg Config, now func() time.Time
 	}
 	rules := ledger.New(log, s.observer.timed(s.store, now), now, cfg.HTTP.Limits, scanner, s.announce)
 	s.observer.count(rules)
+	s.follower = newFollower(log, s.store, rules)
 	s.figures = figures.New(log, s.store, now)
 	rules.Count(s.figures.Count)
 	s.leaks = leak.New(log, s.store, rules, now, leak.NewList(cfg.RedactionsFile()), s.look)
@@ -268,6 +270,7 @@ func (s *Server) Run(ctx context.Context) error {
 	var others sync.WaitGroup
 	others.Go(func() { s.hearOthers(exchange) })
 	others.Go(func() { s.desk.Providers().Run(exchange) })
+	others.Go(func() { s.follower.run(exchange) })
 	defer others.Wait()
 	defer silence()
 	// Streams end first: their handlers are requests under way as well.

@@ -56,7 +56,8 @@ func (l *Ledger) Index(ctx context.Context, caller Caller, admitted func(api.Rep
 func (l *Ledger) indexRepo(ctx context.Context, caller Caller, lag store.SearchLag, most int) (added int, err error) {
 	ref := store.RepoRef{Org: caller.Org, Slug: lag.Slug}
 	for place := lag.Place; added < most && place.Version <= lag.Head; {
-		held, err := l.store.Holders(ctx, ref, store.HolderQuery{Version: place.Version, Key: place.Key, Limit: indexAtOnce})
+		atOnce := min(indexAtOnce, most-added)
+		held, err := l.store.Holders(ctx, ref, store.HolderQuery{Version: place.Version, Key: place.Key, Limit: atOnce})
 		if err != nil {
 			return added, l.explain(ctx, caller, lag.Slug, "look through the history", err)
 		}
@@ -66,7 +67,7 @@ func (l *Ledger) indexRepo(ctx context.Context, caller Caller, lag store.SearchL
 		}
 		to := store.SearchPlace{Version: lag.Head + 1}
 		switch last := len(held) - 1; {
-		case len(held) == indexAtOnce:
+		case len(held) == atOnce:
 			to = store.SearchPlace{Version: held[last].Version, Key: held[last].Key}
 		case last >= 0 && held[last].Version > lag.Head: // written meanwhile
 			to.Version = held[last].Version + 1
