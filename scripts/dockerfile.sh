@@ -192,19 +192,23 @@ health=$(words "$(sed 's/.*CMD //' "$work/note/server.health")")
 cat >"$work/inside" <<'SH'
 set -eu
 image=$1 user=$2 entry=$3 health=$4 notes=$5
+setpriv=$(command -v setpriv)
+chroot=$(command -v chroot)
 ip link set lo up
 mount --bind "$image" "$image"
 mount -o remount,ro,bind "$image"
 mount -t tmpfs -o "mode=0700,uid=${user%:*},gid=${user#*:}" data "$image/data"
-inside() {
-	env -i $(cat "$notes.environment") TEAMMEM_INSECURE_HTTP=true \
-		setpriv --no-new-privs --bounding-set=-all,+sys_chroot,+setuid,+setgid chroot --userspec="$user" "$image" "$@"
+inside() { # takes the shell's place
+	exec env -i $(cat "$notes.environment") TEAMMEM_INSECURE_HTTP=true \
+		"$setpriv" --no-new-privs --bounding-set=-all,+sys_chroot,+setuid,+setgid "$chroot" --userspec="$user" "$image" "$@"
 }
-! inside $health 2>/dev/null || { echo "the health check holds without a server" >&2; exit 1; }
+status=0
+(inside $health) 2>"$notes.log" || status=$?
+grep -q 'does not answer' "$notes.log" && [ "$status" = 1 ] || { echo "without a server the health check says $status:" >&2; cat "$notes.log" >&2; exit 1; }
 inside "$entry" 2>"$notes.log" &
 server=$!
 tries=0
-until inside $health >/dev/null 2>&1; do
+until (inside $health) >/dev/null 2>&1; do
 	tries=$((tries + 1))
 	if [ "$tries" -gt 300 ] || ! kill -0 "$server" 2>/dev/null; then cat "$notes.log" >&2; exit 1; fi
 	sleep 0.2
