@@ -43,6 +43,8 @@ fi
 
 if [ "${1:-}" = --short ]; then
 	scripts/dockerfile.sh --no-build
-else
-	scripts/dockerfile.sh
+	exit
 fi
+(cd tools/deploycheck && go test ./...)
+scripts/systemd.sh
+scripts/dockerfile.sh

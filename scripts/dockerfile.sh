@@ -197,6 +197,7 @@ chroot=$(command -v chroot)
 ip link set lo up
 mount --bind "$image" "$image"
 mount -o remount,ro,bind "$image"
+! touch "$image/written" 2>/dev/null || { echo "the root can be written to" >&2; exit 1; }
 mount -t tmpfs -o "mode=0700,uid=${user%:*},gid=${user#*:}" data "$image/data"
 inside() { # takes the shell's place
 	exec env -i $(cat "$notes.environment") TEAMMEM_INSECURE_HTTP=true \
