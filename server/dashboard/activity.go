@@ -23,6 +23,9 @@ type activityView struct {
 	Self                             string
 }
 
+// mostListed is how many changes of one version a page lists.
+const mostListed = 20
+
 func showActivity(v *visit) error {
 	v.Title = "Activity"
 	view := activityView{
@@ -54,6 +57,10 @@ func showActivity(v *visit) error {
 	var next string
 	if view.Events, next, err = v.h.parts.Reading.Activity(v.r.Context(), v.caller, repos, q); err != nil {
 		return err
+	}
+	for i := range view.Events {
+		e := &view.Events[i]
+		e.Changes = e.Changes[:min(len(e.Changes), mostListed)]
 	}
 	if next != "" {
 		view.Older = v.turned("cursor", next)

@@ -72,7 +72,7 @@ func showAudit(v *visit) error {
 		return err
 	}
 	for _, e := range found {
-		view.Records = append(view.Records, auditRow{Entry: e, Says: deedSays(e.Record), Subject: string(e.Record.Subject), Hash: hex.EncodeToString(e.Record.Hash[:4])})
+		view.Records = append(view.Records, auditRow{Entry: e, Says: deedSays(e.Record), Subject: clipped(string(e.Record.Subject)), Hash: hex.EncodeToString(e.Record.Hash[:4])})
 	}
 	if next != "" {
 		view.Older = v.turned("cursor", next)
@@ -83,6 +83,15 @@ func showAudit(v *visit) error {
 	view.frame = v.frame
 	view.Live = v.live()
 	return v.show("audit", view)
+}
+
+// clipped is a subject as far as a page shows it; the export has all of it.
+func clipped(s string) string {
+	const most = 1000
+	if len(s) <= most {
+		return s
+	}
+	return strings.ToValidUTF8(s[:most], "") + " … " + size(len(s)) + " in all; the export has it"
 }
 
 // day reads a date of a filter; end is the last moment of it.

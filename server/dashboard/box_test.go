@@ -16,6 +16,7 @@ import (
 
 	"github.com/teammem/teammem/api"
 	"github.com/teammem/teammem/server"
+	"github.com/teammem/teammem/server/audit"
 	"github.com/teammem/teammem/server/servertest"
 	"github.com/teammem/teammem/server/store"
 )
@@ -136,6 +137,27 @@ func (b *team) userOf(name string) store.UserID {
 	}
 	b.t.Fatalf("there is no member %s", name)
 	return 0
+}
+
+// inBoth makes a member of the first organization an admin of another as well.
+func (b *team) inBoth(name, organization string) {
+	b.t.Helper()
+	b.TokenOf(organization, "somebody", api.Viewer)
+	ctx := context.Background()
+	org, err := b.Store().Organization(ctx, organization)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	user := b.userOf(name)
+	_, err = b.Store().Administer(ctx, org.ID, store.About{}, func(store.OrgState) (*store.OrgChange, error) {
+		return &store.OrgChange{
+			Members: []store.Member{{Name: name, User: user, Role: api.Admin, Created: time.Now()}},
+			Audit:   audit.Record{At: time.Now(), Action: audit.ActionMemberSet, User: "test", Subject: []byte("{}")},
+		}, nil
+	})
+	if err != nil {
+		b.t.Fatal(err)
+	}
 }
 
 // session makes a session of somebody, and gives its secret.

@@ -211,7 +211,7 @@ func rawEntry(v *visit) error {
 	return nil
 }
 
-// historyView is the changes of an entry, or of a whole repo.
+// historyView is the changes of an entry.
 type historyView struct {
 	entryHead
 	Changes []change
@@ -229,16 +229,16 @@ type change struct {
 	Waiting  bool         // for approval
 }
 
+// showHistory lists the changes of an entry; those of a whole repo are its activity.
 func showHistory(v *visit) error {
 	ctx := v.r.Context()
-	head := entryHead{Repo: v.repo, Tab: "history", MayWrite: v.mayWrite()}
-	if v.query.Get("key") != "" {
-		var err error
-		if head, err = v.entryHead("history"); err != nil {
-			return err
-		}
-	} else {
-		v.Title = "History of " + string(v.repo)
+	if v.query.Get("key") == "" {
+		http.Redirect(v.w, v.r, v.At("/activity", "repo", v.repo), http.StatusSeeOther)
+		return nil
+	}
+	head, err := v.entryHead("history")
+	if err != nil {
+		return err
 	}
 	before, err := v.version("before")
 	if err != nil {
@@ -266,7 +266,7 @@ func showHistory(v *visit) error {
 	if view.Changes, err = v.changes(past, before == 0); err != nil {
 		return err
 	}
-	if head.Key != "" && before == 0 && len(past) > 0 {
+	if before == 0 && len(past) > 0 {
 		head.Past, head.Gone = past[0], past[0].Deleted
 	}
 	head.frame = v.frame

@@ -149,3 +149,20 @@ func TestAdminInABrowser(t *testing.T) {
 	}
 	see(t, ctx, "#said", "Withdrawn: 1 version")
 }
+
+// TestOffline: a page says that the server is away, and goes on by itself.
+func TestOffline(t *testing.T) {
+	b := newTeam(t)
+	b.seed()
+	ctx := browser(t)
+	b.enter(ctx, string(api.Member))
+	if err := chromedp.Do(ctx, chromedp.Navigate(b.URL+"/repo?repo="+widgets), chromedp.WaitVisible("#entries")); err != nil {
+		t.Fatal(err)
+	}
+	b.Close()
+	within(t, ctx, 30*time.Second, "the page says that the server is away", `!document.querySelector("#offline").hidden`)
+	b.Restart()
+	within(t, ctx, 30*time.Second, "the page sees that it is back", `document.querySelector("#offline").hidden`)
+	b.write(api.Member, "after.md", "Written when it was back.\n")
+	within(t, ctx, 30*time.Second, "the page goes on", `document.querySelector("#entries").textContent.includes("after.md")`)
+}

@@ -100,8 +100,8 @@ func count(n any, noun string) string {
 	if fmt.Sprint(n) == "1" {
 		return "1 " + noun
 	}
-	if strings.HasSuffix(noun, "y") {
-		noun = strings.TrimSuffix(noun, "y") + "ies"
+	if stem, ok := strings.CutSuffix(noun, "y"); ok && !strings.HasSuffix(noun, "ay") {
+		noun = stem + "ies"
 	} else {
 		noun += "s"
 	}

@@ -102,3 +102,70 @@ func TestPages(t *testing.T) {
 		}
 	}
 }
+
+// TestEmptyPages: where there is nothing yet, each page says so and what comes next.
+func TestEmptyPages(t *testing.T) {
+	b := newTeam(t)
+	for path, want := range map[string]string{
+		"/":                    "Begin on a developer’s machine",
+		"/repos":               "No repo has memory yet.",
+		"/search?q=anything":   "Nothing holds all of that.",
+		"/digest":              "Nothing new since then.",
+		"/review":              "Nothing waits.",
+		"/activity":            "Nothing has changed yet.",
+		"/clients":             "No client has been heard of.",
+		"/access":              "Nobody is anything special",
+		"/policy":              "nobody has set one",
+		"/leaks":               "Nobody has looked yet.",
+		"/audit?chain=nothing": "Nothing of the kind.",
+		"/settings":            "Sign out everywhere",
+	} {
+		p := b.as("admin").get(path).says(t, want)
+		checkHTML(t, path, p.text)
+	}
+	for path, want := range map[string]int{
+		"/repo?repo=" + widgets: http.StatusNotFound, at("/entry", "x.md"): http.StatusNotFound, "/entry?repo=" + widgets: http.StatusBadRequest, "/repo": http.StatusBadRequest,
+		"/repo?repo=a%20b": http.StatusBadRequest, "/proposal?id=none": http.StatusNotFound, "/?range=1y": http.StatusOK, "/activity?from=x": http.StatusBadRequest,
+		"/activity?action=x": http.StatusBadRequest, at("/entry", "../x"): http.StatusBadRequest, at("/entry", "x.md") + "&version=x": http.StatusBadRequest,
+		"/export?repo=" + widgets + "&format=rar": http.StatusBadRequest,
+	} {
+		p := b.as("admin").get(path)
+		if p.status != want || !strings.Contains(p.text, "</html>") {
+			t.Errorf("%s: %d, want %d", path, p.status, want)
+		}
+		checkHTML(t, path, p.text)
+	}
+	welcome := b.as("admin").post("/welcome").says(t, "client login --server "+b.URL+" --token-stdin")
+	checkHTML(t, "/welcome", welcome.text)
+	if !strings.Contains(welcome.text, "tm_") {
+		t.Error("no token is filled in")
+	}
+}
+
+// TestTwoOrganizations: whoever is in both has the organization in every address, and
+// sees nothing of the one in the other.
+func TestTwoOrganizations(t *testing.T) {
+	b := newTeam(t)
+	b.seed()
+	b.inBoth("admin", "other")
+	v := b.as("admin")
+	p := v.get("/repos")
+	if !strings.Contains(p.at, "org=local") {
+		t.Errorf("the address is %s", p.at)
+	}
+	p.says(t, "org=local").says(t, widgets)
+	v.get("/repos?org=other").says(t, "No repo has memory yet.")
+	if p := v.get("/repo?org=other&repo=" + widgets); p.status != http.StatusNotFound {
+		t.Errorf("the other organization shows it: %d", p.status)
+	}
+	if p := v.post("/people/set", "name", "x", "role", "admin"); p.status != http.StatusBadRequest {
+		t.Errorf("a form that names no organization: %d", p.status)
+	}
+	v.post("/people/set?org=other", "name", "new-one", "role", "member").says(t, "new-one is member now.")
+	if strings.Contains(v.get("/people?org=local").text, "new-one") {
+		t.Error("it was done in the other one")
+	}
+	if p := v.get("/repos?org=third"); p.status != http.StatusForbidden {
+		t.Errorf("an organization of others: %d", p.status)
+	}
+}

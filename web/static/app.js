@@ -106,6 +106,11 @@
   listen();
 
   // Charts are drawn from the tables behind them, in the colours of the style sheet.
+  const two = (n) => String(n).padStart(2, "0");
+  const written = (seconds, step) => {
+    const t = new Date(seconds * 1000);
+    return step < 86400 && (t.getHours() || t.getMinutes()) ? `${two(t.getHours())}:${two(t.getMinutes())}` : `${two(t.getMonth() + 1)}-${two(t.getDate())}`;
+  };
   const draw = (figure) => {
     const plot = $(".plot", figure), cells = all("tbody tr", figure);
     if (!window.uPlot || !plot || !cells.length) return;
@@ -119,7 +124,7 @@
     new uPlot({
       width: plot.clientWidth, height: 140, legend: { show: false }, cursor: { show: false },
       scales: { y: { range: (u, min, max) => [0, Math.max(1, max) * 1.05] } },
-      axes: [{ ...axis, space: 80 }, { ...axis, size: 44 }],
+      axes: [{ ...axis, space: 80, values: (u, splits, i, space, step) => splits.map((t) => written(t, step)) }, { ...axis, size: 44, incrs: [1, 2, 5, 10, 20, 50, 100, 200, 500, 1e3, 2e3, 5e3, 1e4, 1e5, 1e6] }],
       series: [{}, ...heads.map((label, i) => ({ label, stroke: colour(["--accent", "--warning", "--good"][i % 3]), width: 1.5, points: { show: false } }))],
     }, data, plot);
   };
