@@ -135,8 +135,11 @@ func (t *Terminal) Status(v StatusView) {
 	} else if w != nil {
 		b.WriteString("  " + t.paint(warning, Escape(w.Mode)) + ": " + Escape(w.Why) + "\n")
 	}
-	if s := v.Service; s != nil && s.Installed {
+	switch s := v.Service; {
+	case s != nil && s.Installed:
 		b.WriteString("  started by " + Escape(s.Name) + "\n")
+	case s != nil && !v.Running:
+		b.WriteString("  no service starts a client here   client install\n")
 	}
 	if v.Message != "" {
 		b.WriteString("  " + t.paint(bad, Escape(v.Message)) + "\n")

@@ -163,7 +163,7 @@ func (a *app) troubles(view *tui.StatusView, agreed *state.Agreement, pulse stat
 		view.Message, view.Hint = pulse.Text, pulse.Hint
 	}
 	if view.Message == "" && !view.Running && time.Since(view.Synced) >= quiet {
-		view.Message, view.Hint = "no client is at work here: nothing is synced by itself", "client sync, or client install to have it started by itself"
+		view.Message, view.Hint = "no client is at work here: nothing is synced by itself", "client sync"
 	}
 	return code
 }

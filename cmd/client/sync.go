@@ -30,8 +30,7 @@ func (a *app) syncCommand() *cobra.Command {
 		Use:     "sync [DIR]",
 		Short:   "Keep a memory directory and its repo in agreement",
 		GroupID: groupSync,
-		Long: `Sync pulls what the team has, pushes what is new here, and goes on doing both
-until it is stopped. An edit goes out when the file has been quiet for --debounce.
+		Long: `Sync pulls what the team has and pushes what is new here, until it is stopped.
 
 ` + exitHelp,
 		Example: `  client sync

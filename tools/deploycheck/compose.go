@@ -15,7 +15,7 @@ import (
 
 // compose loads docker-compose.yml as Compose does, which checks it by its schema, and
 // then holds each service against our own rules.
-func compose(ctx context.Context, root string, note func(string)) []string {
+func compose(ctx context.Context, root string) []string {
 	file := filepath.Join(root, "docker-compose.yml")
 	content, err := os.ReadFile(file)
 	if err != nil {
@@ -33,7 +33,7 @@ func compose(ctx context.Context, root string, note func(string)) []string {
 	var problems []string
 	for _, name := range project.ServiceNames() {
 		service := project.Services[name]
-		for _, text := range serviceProblems(service, project, note) {
+		for _, text := range serviceProblems(service, project) {
 			problems = append(problems, fmt.Sprintf("docker-compose.yml: %s: %s", name, text))
 		}
 	}
@@ -45,7 +45,7 @@ func compose(ctx context.Context, root string, note func(string)) []string {
 	return problems
 }
 
-func serviceProblems(s types.ServiceConfig, project *types.Project, note func(string)) (problems []string) {
+func serviceProblems(s types.ServiceConfig, project *types.Project) (problems []string) {
 	expect := func(holds bool, text string, args ...any) {
 		if !holds {
 			problems = append(problems, fmt.Sprintf(text, args...))
@@ -67,7 +67,8 @@ func serviceProblems(s types.ServiceConfig, project *types.Project, note func(st
 	}
 	for _, volume := range s.Volumes {
 		if volume.Type == types.VolumeTypeBind {
-			expect(isThere(volume.Source, project.WorkingDir, note), "%s is mounted and not there", volume.Source)
+			_, err := os.Stat(volume.Source)
+			expect(err == nil, "%s is mounted and not there", volume.Source)
 			expect(volume.ReadOnly, "%s can be written to from inside", volume.Source)
 		}
 	}
@@ -93,21 +94,6 @@ func serviceProblems(s types.ServiceConfig, project *types.Project, note func(st
 		}
 	}
 	return problems
-}
-
-// isThere reports whether what is mounted is there. What Prometheus and Grafana are given
-// is made beside this, and may come later: that is said, and no fault.
-func isThere(path, root string, note func(string)) bool {
-	if _, err := os.Stat(path); err == nil {
-		return true
-	}
-	for _, later := range []string{"prometheus", "grafana"} {
-		if strings.HasPrefix(path, filepath.Join(root, "deploy", later)) {
-			note(path + " is mounted and not there yet")
-			return true
-		}
-	}
-	return false
 }
 
 func sortedNames(m types.MappingWithEquals) []string {

@@ -23,7 +23,7 @@ func run(args []string) int {
 		fmt.Fprintln(os.Stderr, "usage: deploycheck ROOT")
 		return 2
 	}
-	problems := append(compose(context.Background(), args[0], func(text string) { fmt.Println("note: " + text) }), kubernetes(args[0])...)
+	problems := append(compose(context.Background(), args[0]), kubernetes(args[0])...)
 	problems = append(problems, plists(args[0])...)
 	for _, line := range problems {
 		fmt.Println(line)

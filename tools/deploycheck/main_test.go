@@ -51,7 +51,7 @@ func plant(t *testing.T, file, from, to string) string {
 }
 
 func all(dir string) []string {
-	return append(append(compose(context.Background(), dir, func(string) {}), kubernetes(dir)...), plists(dir)...)
+	return append(append(compose(context.Background(), dir), kubernetes(dir)...), plists(dir)...)
 }
 
 func TestWhatWeShipHolds(t *testing.T) {
