@@ -57,6 +57,7 @@ func (a *app) syncCommand() *cobra.Command {
 	f.BoolVar(&dryRun, "dry-run", false, "show what one round would do, and change nothing")
 	f.BoolVar(&accept, "accept", false, "go ahead with what stopped the last round")
 	f.StringVar(&logFile, "log-file", "", "write there what is told; two files of 5 MB at most")
+	_ = f.MarkHidden("log-file") // for services without a journal; the help is one screen
 	f.Duration(string(config.Debounce), client.DefaultConfig.Debounce, "quiet time before an edit goes out")
 	f.String(string(config.Metrics), "", "address where Prometheus asks how this client is, at /metrics (default none)")
 	f.String(string(config.MetricsIn), "", "file.prom for node_exporter's textfile collector (default none)")
