@@ -53,11 +53,12 @@ var walls = []wall{
 	{"crash", "", "what is killed are the built programs, as people run them"},
 	{"server/servertest", "api server server/auth server/store server/store/postgres/pgtest", "a real server in a box is made as a person would make one"},
 
-	{"cmd/client", "api api/memory api/scan client client/checkout client/claudemd client/config client/curate client/guard client/hook client/lint client/mcp client/memdir client/merge client/metrics client/project client/recall client/remote client/service client/signin client/state client/syncer client/tui", "a door: it parses, calls, prints, and maps errors to exit codes; the parts are built in client"},
+	{"cmd/client", "api api/memory api/scan client client/checkout client/claudemd client/config client/curate client/guard client/hook client/lint client/mcp client/memdir client/merge client/metrics client/project client/proxy client/recall client/remote client/service client/signin client/state client/syncer client/tui", "a door: it parses, calls, prints, and maps errors to exit codes; the parts are built in client"},
 	{"client", "api client/config client/guard client/memdir client/metrics client/project client/remote client/state client/syncer client/watch", "the one place where the client's parts are put together; how a person is told is not its business"},
 	{"client/config", "", "settings are read before anything else is known"},
 	{"client/service", "", "what a service manager reads is a text of values; who asks, writes and runs commands is the door"},
 	{"client/project", "api client/config", "which project this is must not depend on what is synced"},
+	{"client/proxy", "api client/guard", "it passes a stock client's calls on: it knows the protocol and what may leave, and nothing of directories"},
 	{"client/metrics", "", "what is counted comes in as words and numbers; who counts knows nothing of what is counted"},
 	{"client/memdir", "api", "files of a memory directory, whatever they are wanted for"},
 	{"client/claudemd", "api api/memory", "what an agent is told is read from a file system that comes in; it knows neither project nor server"},

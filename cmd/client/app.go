@@ -65,7 +65,7 @@ agreement. It stands beside the agent and needs nothing of it.`,
 		a.secretsCommand(),
 		a.loginCommand(), a.logoutCommand(), a.whoAmICommand(),
 		a.recallCommand(), a.contextCommand(),
-		a.hookCommand(), a.hooksCommand(), a.mcpCommand(),
+		a.hookCommand(), a.hooksCommand(), a.mcpCommand(), a.proxyCommand(),
 		a.statusCommand(), a.doctorCommand(), a.whereCommand(), a.versionCommand(),
 	)
 	explainExits(root)

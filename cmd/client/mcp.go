@@ -9,7 +9,6 @@ import (
 	"io/fs"
 	"log/slog"
 	"net"
-	"net/http"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -147,21 +146,7 @@ func (a *app) mcpListen(ctx context.Context, address, tokenFile string) error {
 		a.term.Print("serving the team's memories at " + url)
 		a.term.Note("agents send the token in " + a.term.Path(tokenFile) + " as Authorization: Bearer")
 	}
-	web := &http.Server{Handler: server.Handler(token), ReadHeaderTimeout: 10 * time.Second}
-	ended := make(chan error, 1)
-	go func() { ended <- web.Serve(listener) }()
-	select {
-	case err := <-ended:
-		return err
-	case <-ctx.Done():
-	}
-	grace, cancel := context.WithTimeout(context.Background(), 2*time.Second)
-	defer cancel()
-	if web.Shutdown(grace) != nil {
-		_ = web.Close() // streams stay open until their agents go
-	}
-	<-ended
-	return nil
+	return serveUntil(ctx, listener, server.Handler(token))
 }
 
 // listenToken reads the token for --listen, and makes it the first time.
