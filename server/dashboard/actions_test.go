@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/teammem/teammem/api"
 )
@@ -93,6 +94,11 @@ func TestTheScannersVerdict(t *testing.T) {
 	}
 	held := v.post("/entry/save?repo="+widgets, "key", "new.md", "content", "Unseen: \u202Etxt\n", "whole", "yes").says(t, "waits for approval")
 	checkHTML(t, "a held entry", held.text)
+	// Its reviewer sees what was found where it stands.
+	seen := b.as("maintainer").get("/proposal?id="+b.proposals()["new.md"].ID).says(t, "Unseen: ")
+	if line := regexp.MustCompile(`Unseen: [^\n]*<span class="tag warning">`); !line.MatchString(seen.text) {
+		t.Errorf("the finding is not shown in its line:\n%s", seen.text)
+	}
 }
 
 // TestReviewing: approved with a way back, edited and approved, rejected, several at once.
@@ -248,4 +254,35 @@ func TestRightsOfForms(t *testing.T) {
 			t.Errorf("a stranger sees %s: %d", path, got.status)
 		}
 	}
+}
+
+// TestFindings: what was flagged shows on the entry and in a scan, and is accepted where it
+// shows, with a reason.
+func TestFindings(t *testing.T) {
+	b := newTeam(t)
+	b.seed()
+	b.write(api.Member, "flagged.md", "Seen, and <!-- not seen --> seen.\n")
+	v := b.as("admin")
+	p := v.get(at("/entry", "flagged.md")).says(t, "hidden-comment")
+	checkHTML(t, "a flagged entry", p.text)
+	field := func(name string) string {
+		return regexp.MustCompile(`name="` + name + `" value="([^"]*)"`).FindStringSubmatch(p.text)[1]
+	}
+	v.post("/leaks/scan")
+	deadline := time.Now().Add(30 * time.Second)
+	scan := v.get("/leaks")
+	for !strings.Contains(scan.text, ">done<") && time.Now().Before(deadline) {
+		scan = v.get("/leaks")
+	}
+	scan.says(t, "flagged.md").says(t, "Withdraw…")
+	checkHTML(t, "a scan that found something", scan.text)
+	if bare := v.post("/policy/accept", "fingerprint", field("fingerprint"), "rule", field("rule"), "reason", ""); bare.status != http.StatusBadRequest {
+		t.Errorf("accepted without a reason: %d", bare.status)
+	}
+	accepted := v.post("/policy/accept", "fingerprint", field("fingerprint"), "rule", field("rule"), "reason", "it is for renderers", "back", at("/entry", "flagged.md")).says(t, "accepted from now on")
+	if !strings.HasPrefix(accepted.at, "/entry") {
+		t.Errorf("it led to %s", accepted.at)
+	}
+	v.get("/policy").says(t, "it is for renderers")
+	v.undo(accepted).says(t, "judged by the policy again")
 }

@@ -217,6 +217,9 @@ func (v *visitor) do(r *http.Request) page {
 	if err != nil {
 		v.b.t.Fatal(err)
 	}
+	if log := v.b.Log(); strings.Contains(log, "a page broke off") {
+		v.b.t.Fatalf("%s: %s", r.URL, log[strings.Index(log, "a page broke off"):])
+	}
 	return page{answer.StatusCode, answer.Request.URL.RequestURI(), answer.Header, string(text)}
 }
 

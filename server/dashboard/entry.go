@@ -102,28 +102,35 @@ func showEntry(v *visit) error {
 	}
 	view.Past, view.Gone, view.Old = past, past.Deleted, version > 0
 	view.Text, view.Head, view.Fields = string(content), memory.Parse(content), memory.Fields(content)
-	catalogue, err := v.h.parts.Reading.Catalogue(ctx, v.caller, v.repo)
-	if err != nil && !isNoEntry(err) {
+	if err := v.around(&view, content); err != nil {
 		return err
 	}
-	if catalogue != nil {
-		if e := catalogue.Get(head.Key); e != nil && e.Version == past.Version {
-			view.Entry, view.Old = e, false
-		}
-		if view.Redacted == nil {
-			view.HTML = v.h.markdown.render(content[view.Head.Body:], v.linksOf(catalogue, head.Key))
-		}
-	}
-	if view.Entry != nil {
-		view.Links = once(view.Entry.Links)
-		if view.Findings, err = v.findings(head.Key); err != nil {
-			return err
-		}
-		if view.Readers, err = v.readers(v.repo); err != nil {
-			return err
-		}
-	}
 	return v.show("entry", view)
+}
+
+// around adds to an entry what the repo says of it: where links lead, what was found in
+// it, who was served it.
+func (v *visit) around(view *entryView, content []byte) error {
+	catalogue, err := v.h.parts.Reading.Catalogue(v.r.Context(), v.caller, v.repo)
+	if isNoEntry(err) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if view.Redacted == nil {
+		view.HTML = v.h.markdown.render(content[view.Head.Body:], v.linksOf(catalogue, view.Key))
+	}
+	e := catalogue.Get(view.Key)
+	if e == nil || e.Version != view.Past.Version {
+		return nil
+	}
+	view.Entry, view.Old, view.Links = e, false, once(e.Links)
+	if view.Findings, err = v.findings(view.Key); err != nil {
+		return err
+	}
+	view.Readers, err = v.readers(v.repo)
+	return err
 }
 
 // once leaves of links to one place the first.
@@ -306,14 +313,13 @@ func (v *visit) changes(past []store.Past, newest bool) ([]change, error) {
 // diffView is what changed in an entry from one version to another.
 type diffView struct {
 	entryHead
-	From, To  api.Version
-	Before    *store.Past // nil: there was nothing
-	Diff      []diffRow
-	Versions  []store.Past
-	Restore   bool
-	Added     int
-	Removed   int
-	RedactOld bool
+	From, To api.Version
+	Before   *store.Past // nil: there was nothing
+	Diff     []diffRow
+	Versions []store.Past
+	Restore  bool
+	Added    int
+	Removed  int
 }
 
 func showDiff(v *visit) error {
@@ -348,15 +354,7 @@ func showDiff(v *visit) error {
 			return err
 		}
 	}
-	view.Diff = diffRows(string(old), string(after))
-	for _, row := range view.Diff {
-		switch row.Class {
-		case "add":
-			view.Added++
-		case "del":
-			view.Removed++
-		}
-	}
+	view.compare(string(old), string(after))
 	if view.Versions, err = v.h.parts.Ledger.History(ctx, v.caller, v.repo, head.Key, 0, 50); err != nil {
 		return err
 	}
@@ -366,6 +364,19 @@ func showDiff(v *visit) error {
 	head.Past, head.Gone = later, later.Deleted
 	view.entryHead = head
 	return v.show("diff", view)
+}
+
+// compare fills in what changed, and counts it.
+func (view *diffView) compare(old, new string) {
+	view.Diff = diffRows(old, new)
+	for _, row := range view.Diff {
+		switch row.Class {
+		case "add":
+			view.Added++
+		case "del":
+			view.Removed++
+		}
+	}
 }
 
 // blameView says who wrote each line.

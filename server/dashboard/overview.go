@@ -143,7 +143,7 @@ func (v *visit) attend(view *overviewView) error {
 	}
 	mine := 0
 	for _, p := range waiting {
-		if p.May {
+		if p.Reviewable {
 			view.Waiting++
 		} else {
 			mine++

@@ -17,7 +17,6 @@ type peopleView struct {
 	Invited []store.Invitation
 	Roles   []api.Role
 	Sort    string
-	Groups  []string // that any member is in
 	pages
 }
 
@@ -47,37 +46,7 @@ func showPeople(v *visit) error {
 	view := peopleView{Sort: v.query.Get("sort"), Roles: append([]api.Role{api.NoRole}, api.Roles...)}
 	now := v.h.cfg.Now()
 	view.Invited = slices.DeleteFunc(invited, func(i store.Invitation) bool { return !i.Until.After(now) })
-	admins := 0
-	groups := map[string]bool{}
-	for _, m := range members {
-		if m.Role == api.Admin {
-			admins++
-		}
-		if m.Role == "" {
-			m.Role = api.NoRole
-		}
-		p := person{Member: m, Self: m.User == v.who.User}
-		for _, t := range tokens {
-			if t.UserName != m.Name || !usable(t, now) {
-				continue
-			}
-			p.Tokens++
-			if t.LastUsed.After(p.LastUsed) {
-				p.LastUsed = t.LastUsed
-			}
-		}
-		for _, g := range m.Groups.List() {
-			groups[g] = true
-		}
-		view.Members = append(view.Members, p)
-	}
-	for i := range view.Members {
-		view.Members[i].LastRole = admins == 1 && view.Members[i].Role == api.Admin
-	}
-	for g := range groups {
-		view.Groups = append(view.Groups, g)
-	}
-	slices.Sort(view.Groups)
+	view.fill(v, members, tokens)
 	switch view.Sort {
 	case "role":
 		slices.SortStableFunc(view.Members, func(a, b person) int {
@@ -89,6 +58,31 @@ func showPeople(v *visit) error {
 	view.Members, view.pages = paged(v, view.Members)
 	view.frame = v.frame
 	return v.show("people", view)
+}
+
+// fill puts members together with what their tokens say of them.
+func (view *peopleView) fill(v *visit, members []store.Member, tokens []store.Token) {
+	now := v.h.cfg.Now()
+	admins := 0
+	for _, m := range members {
+		if m.Role == api.Admin {
+			admins++
+		}
+	}
+	for _, m := range members {
+		m.Role = roleOr(m.Role)
+		p := person{Member: m, Self: m.User == v.who.User, LastRole: admins == 1 && m.Role == api.Admin}
+		for _, t := range tokens {
+			if t.UserName != m.Name || !usable(t, now) {
+				continue
+			}
+			p.Tokens++
+			if t.LastUsed.After(p.LastUsed) {
+				p.LastUsed = t.LastUsed
+			}
+		}
+		view.Members = append(view.Members, p)
+	}
 }
 
 func usable(t store.Token, now time.Time) bool {

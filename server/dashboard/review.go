@@ -28,8 +28,8 @@ type reviewView struct {
 
 type proposalRow struct {
 	api.Proposal
-	Mine bool // the reader's own
-	May  bool // the reader may review it
+	Mine       bool // the reader's own
+	Reviewable bool // by the reader
 }
 
 // maySee reports whether the reader may see a proposal: their own, and those to repos
@@ -96,7 +96,7 @@ func reviewQueue(v *visit) error {
 		view.Older = v.turned("cursor", older)
 	}
 	for _, r := range rows {
-		view.Several = view.Several || r.May
+		view.Several = view.Several || r.Reviewable
 	}
 	view.frame = v.frame
 	view.Live = v.live()
@@ -157,6 +157,13 @@ func showProposal(v *visit) error {
 	}
 	view.Moved = p.State == api.ProposalOpen && string(p.Base) != view.Standing
 	view.Diff = diffRows(before, after)
+	for i := range view.Diff {
+		for _, f := range wire.Findings {
+			if row := &view.Diff[i]; row.New > 0 && row.New == f.Line {
+				row.Found = append(row.Found, f.Rule)
+			}
+		}
+	}
 	if view.Readers, err = v.readers(p.Slug); err != nil {
 		return err
 	}
@@ -294,7 +301,7 @@ func (v *visit) nextInQueue() string {
 	rows, _, err := v.proposals(store.ProposalQuery{State: api.ProposalOpen}, 50)
 	if err == nil && v.form("queue") != "" {
 		for _, r := range rows {
-			if r.May && r.ID != v.form("id") {
+			if r.Reviewable && r.ID != v.form("id") {
 				return v.At("/proposal", "id", r.ID)
 			}
 		}
@@ -367,6 +374,7 @@ type diffRow struct {
 	Old, New    int
 	Class, Sign string
 	Pieces      []piece
+	Found       []string // rules that found something in the line
 }
 
 // piece is a part of a line: as it was, ins or del.
