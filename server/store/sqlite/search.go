@@ -46,9 +46,10 @@ WHERE r.org_id = ?1 AND r.slug IN (SELECT value FROM json_each(?3)) AND (?10 OR 
 AND (?4 IS NULL OR d.type IN (SELECT value FROM json_each(?4))) AND (?5 IS NULL OR v.user_id IN (SELECT value FROM json_each(?5)))
 AND (?6 IS NULL OR v.at >= ?6) AND (?7 IS NULL OR v.at < ?7)`
 
-	// searchColumns are read of those only that the limit leaves.
+	// searchColumns are read of those only that the limit leaves. The index is named: left
+	// to itself SQLite goes back through the whole repo for each of them.
 	searchColumns = `SELECT x.slug, d.key, d.version, d.checksum, d.type, d.name, d.description, x.at, coalesce(m.name, ''), x.client, x.live,
-	?6 IS NOT NULL AND coalesce((SELECT h.deleted = 0 FROM history h JOIN versions w ON w.repo_id = h.repo_id AND w.version = h.version
+	?6 IS NOT NULL AND coalesce((SELECT h.deleted = 0 FROM history h INDEXED BY history_of_key JOIN versions w ON w.repo_id = h.repo_id AND w.version = h.version
 		WHERE h.repo_id = d.repo_id AND h.key = d.key AND w.at < ?6 ORDER BY h.version DESC LIMIT 1), 0)`
 )
 
