@@ -57,6 +57,7 @@ type Report struct {
 	Deleted    []api.Key // at the server
 	Conflicts  []api.Key
 	Failed     []api.Key // could not be written or removed here
+	Waiting    []api.Key // edited on both sides, which a push leaves for a pull
 	Plan       []Action  // of a dry run
 	Changed    bool      // something on either side was changed
 	Pending    bool      // files changed under the round; look again
@@ -72,6 +73,6 @@ func (r *Report) Add(next *Report) {
 	r.Redacted = append(r.Redacted, next.Redacted...)
 	r.Deleted = append(r.Deleted, next.Deleted...)
 	r.Conflicts = append(r.Conflicts, next.Conflicts...)
-	r.Failed = next.Failed
+	r.Failed, r.Waiting = next.Failed, next.Waiting
 	r.Changed = r.Changed || next.Changed
 }

@@ -291,7 +291,9 @@ func (s *Syncer) attempt(ctx context.Context, mode Mode, report *Report) error {
 	if err != nil || s.opts.DryRun {
 		return err
 	}
-	if !s.opts.NoPull {
+	if s.opts.NoPull {
+		report.Waiting = keysOf(plan, Conflict)
+	} else {
 		if err := s.pull(ctx, plan, here, there, report); err != nil {
 			return err
 		}

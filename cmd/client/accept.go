@@ -27,9 +27,15 @@ func (a *app) secretsRedactCommand() *cobra.Command {
 replaced by the name of the rule that found it. The file stays as it is.`,
 		Example: `  client secrets redact notes.md >notes.clean.md
   client secrets redact - <notes.md`,
-		Args: oneItem,
+		Args: oneOf("a file, a key, or - for standard input"),
 		RunE: func(_ *cobra.Command, args []string) error { return a.redact(args[0]) },
 	}
+}
+
+// redactedText is a text without its secrets, for programs.
+type redactedText struct {
+	File    string `json:"file"`
+	Content string `json:"content"`
 }
 
 func (a *app) redact(name string) error {
@@ -45,7 +51,11 @@ func (a *app) redact(name string) error {
 	if err != nil {
 		return fmt.Errorf("%s is not printed: %w", name, err)
 	}
-	a.term.Raw(scan.Redact(content, found, api.ClassSecret, api.ClassSecretGeneric))
+	clean := scan.Redact(content, found, api.ClassSecret, api.ClassSecretGeneric)
+	if a.json {
+		return a.jsonText(name, clean, redactedText{File: name, Content: string(clean)})
+	}
+	a.term.Raw(clean)
 	return nil
 }
 
@@ -81,7 +91,7 @@ found again. A maintainer accepts it for the organization. Anybody else accepts 
 this machine, and the server may still refuse it. Private keys are never accepted.`,
 		Example: `  client secrets accept 8f3a1c9d2e4b5a60 --reason "sample from the vendor's manual"
   client secrets accepted`,
-		Args: oneItem,
+		Args: oneOf("the fingerprint of a finding, as client secrets shows it"),
 		RunE: func(cmd *cobra.Command, args []string) error { return a.accept(cmd.Context(), args[0], reason) },
 	}
 	cmd.Flags().StringVar(&reason, "reason", "", "why it is harmless, for those who look later")
@@ -246,7 +256,7 @@ func (a *app) accepted(ctx context.Context) error {
 		if f.Where == guard.ByOrganization {
 			by = "by " + f.User
 		}
-		rows = append(rows, tui.Row{Label: f.Fingerprint, Text: f.Rule, Note: fmt.Sprintf("%s, %s ago: %s", by, tui.Age(time.Since(f.At.Time)), f.Reason)})
+		rows = append(rows, tui.Row{Label: f.Fingerprint, Text: f.Rule, Note: fmt.Sprintf("%s, %s: %s", by, tui.Age(time.Since(f.At.Time)), f.Reason)})
 	}
 	a.term.Rows(rows)
 	if len(list) == 0 {
@@ -262,8 +272,9 @@ func (a *app) secretsForgetCommand() *cobra.Command {
 		Long:  `Forget lets the scan find an accepted value again, here and, for a maintainer, for all.`,
 		Example: `  client secrets accepted
   client secrets forget 8f3a1c9d2e4b5a60`,
-		Args: oneItem,
-		RunE: func(cmd *cobra.Command, args []string) error { return a.forget(cmd.Context(), args[0]) },
+		Args:              oneOf("a fingerprint, as client secrets accepted shows it"),
+		ValidArgsFunction: a.completing(acceptedHere),
+		RunE:              func(cmd *cobra.Command, args []string) error { return a.forget(cmd.Context(), args[0]) },
 	}
 }
 

@@ -86,6 +86,7 @@ const (
 
 // begin runs before every command, when its flags are read.
 func (a *app) begin(cmd *cobra.Command, _ []string) error {
+	a.name = cmd.CommandPath()
 	a.flags = cmd.Flags()
 	opts := tui.Detect(a.env.Getenv, a.stdin, a.stdout, a.stderr, a.env.OS)
 	opts.JSON, opts.Quiet, opts.Yes, opts.Home = a.json, a.quiet, a.yes, a.env.Home

@@ -77,6 +77,9 @@ func (a *app) approve(revoke bool, names []string) error {
 		for _, path := range all {
 			a.term.Print(a.term.Path(path))
 		}
+		if len(all) == 0 {
+			a.term.Note("nothing is approved for " + a.term.Path(t.project.Root))
+		}
 		return nil
 	}
 	verb := "approved"

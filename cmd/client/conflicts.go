@@ -62,7 +62,7 @@ mine puts yours back and sends it, theirs lets it go. ITEM is a key or a listed 
 	// path is what stands between conflicts and use, with a space behind it.
 	one := func(path, use, short string, run func(context.Context, *shelf, state.Kept) error) *cobra.Command {
 		return &cobra.Command{
-			Use: use + " ITEM", Short: short, Args: oneItem,
+			Use: use + " ITEM", Short: short, Args: oneItem, ValidArgsFunction: a.completing(keptItems),
 			Example: "  client conflicts " + path + use + " project_db.md\n  client conflicts " + path + use + " project_db.md --dir ~/notes",
 			RunE: func(cmd *cobra.Command, args []string) error {
 				s, kept, err := a.keptItem(args[0])
@@ -94,11 +94,16 @@ mine puts yours back and sends it, theirs lets it go. ITEM is a key or a listed 
 	return cmd
 }
 
-func oneItem(cmd *cobra.Command, args []string) error {
-	if len(args) != 1 {
-		return usagef("%s wants one key or id", cmd.CommandPath())
+func oneItem(cmd *cobra.Command, args []string) error { return oneOf("one key or id")(cmd, args) }
+
+// oneOf takes a single argument, and says what it is where there is none or more.
+func oneOf(what string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if len(args) != 1 {
+			return usagef("%s wants %s", cmd.CommandPath(), what)
+		}
+		return nil
 	}
-	return nil
 }
 
 func (a *app) conflictsList() error {
@@ -111,10 +116,10 @@ func (a *app) conflictsList() error {
 		return err
 	}
 	for _, k := range gone {
-		a.term.Warn(fmt.Sprintf("the kept text of %s was let go: %s old", k.Key, tui.Age(time.Since(k.At))), "")
+		a.term.Warn(fmt.Sprintf("the text of %s that was kept %s was let go", k.Key, tui.Age(time.Since(k.At))), "")
 	}
 	for _, k := range going {
-		a.term.Warn(fmt.Sprintf("the kept text of %s is %s old and goes in a week", k.Key, tui.Age(time.Since(k.At))), "client conflicts take mine "+k.ID)
+		a.term.Warn(fmt.Sprintf("the text of %s that was kept %s goes in a week", k.Key, tui.Age(time.Since(k.At))), "client conflicts take mine "+k.ID)
 	}
 	kept, err := s.store.Kept()
 	if err != nil {
@@ -125,7 +130,7 @@ func (a *app) conflictsList() error {
 		list = append(list, keptJSON(k))
 		rows = append(rows, tui.Row{
 			Label: k.ID, Text: tui.Escape(string(k.Key)),
-			Note: fmt.Sprintf("%s, %s ago: %s", tui.Size(k.Size), tui.Age(time.Since(k.At)), k.Reason),
+			Note: fmt.Sprintf("%s, %s: %s", tui.Size(k.Size), tui.Age(time.Since(k.At)), k.Reason),
 		})
 	}
 	a.listed(list, rows, "nothing is kept")
@@ -181,8 +186,32 @@ func (a *app) showKept(_ context.Context, s *shelf, k state.Kept) error {
 	if err != nil {
 		return err
 	}
+	if a.json {
+		return a.jsonText(string(k.Key), text, keptText{keptJSON(k), string(text)})
+	}
 	a.term.Raw(text)
 	return nil
+}
+
+// keptText is a kept text for programs.
+type keptText struct {
+	keptFile
+	Content string `json:"content"`
+}
+
+// jsonText prints a value that carries a text, unless JSON would change the text.
+func (a *app) jsonText(name string, text []byte, value any) error {
+	if err := asText(api.Key(name), text); err != nil {
+		return err
+	}
+	a.term.Value(value)
+	return nil
+}
+
+// keptDiff is what the kept text has more or less than the file in place, for programs.
+type keptDiff struct {
+	keptFile
+	Diff string `json:"diff"`
 }
 
 func (a *app) diffKept(_ context.Context, s *shelf, k state.Kept) error {
@@ -199,7 +228,12 @@ func (a *app) diffKept(_ context.Context, s *shelf, k state.Kept) error {
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	a.term.Diff(string(k.Key)+" (in place)", string(k.Key)+" (yours, kept)", string(now), string(text))
+	from, to := string(k.Key)+" (in place)", string(k.Key)+" (yours, kept)"
+	if a.json {
+		diff := tui.Unified(from, to, string(now), string(text))
+		return a.jsonText(string(k.Key), []byte(diff), keptDiff{keptJSON(k), diff})
+	}
+	a.term.Diff(from, to, string(now), string(text))
 	return nil
 }
 
@@ -306,7 +340,10 @@ func (a *app) editKept(ctx context.Context, s *shelf, k state.Kept) error {
 			return err
 		}
 	} else if !a.term.Ask("The file was not changed. Let the kept text go all the same?", false) {
-		return nil
+		return &usageError{
+			err:  fmt.Errorf("%s was not changed, and the kept text is kept", k.Key),
+			hint: "to let it go: client conflicts take theirs " + k.ID,
+		}
 	}
 	if err := s.store.Release(k.ID); err != nil {
 		return err

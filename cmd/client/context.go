@@ -71,6 +71,7 @@ the prompt about memory. --explain lists each file with its reason and its cost.
 	flags := cmd.Flags()
 	flags.StringVar(&f.file, "file", "", "also what reading this file brings")
 	flags.StringVar(&f.format, "format", "text", "text, json or agents-md")
+	a.completeWords(cmd, "format", "text", "json", "agents-md")
 	flags.BoolVar(&f.explain, "explain", false, "list every file: loaded, skipped or cut, why, and what it costs")
 	flags.StringSliceVar(&f.added, "add-dir", nil, "directories the agent was given besides")
 	flags.StringSliceVar(&f.without, "without", nil, "layers to leave out: user, project, local")

@@ -69,7 +69,8 @@ func (a *app) logCommand() *cobra.Command {
 			}
 			return nil
 		},
-		RunE: func(cmd *cobra.Command, args []string) error { return a.log(cmd.Context(), args, limit) },
+		ValidArgsFunction: a.completing(syncedKeys),
+		RunE:              func(cmd *cobra.Command, args []string) error { return a.log(cmd.Context(), args, limit) },
 	}
 	cmd.Flags().IntVar(&limit, "limit", 20, "how many changes")
 	return cmd
@@ -140,7 +141,8 @@ func (a *app) showCommand() *cobra.Command {
 		Long:    "Show prints the text of an entry and nothing else.\n\n" + exitHelp,
 		Example: `  client show project_db.md
   client show project_db.md@1204`,
-		Args: oneItem,
+		Args:              oneItem,
+		ValidArgsFunction: a.completing(syncedKeys),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			entry, err := a.entryAt(cmd.Context(), args[0])
 			if err != nil {
@@ -186,9 +188,17 @@ it stands or as it stood at a version.
 ` + exitHelp,
 		Example: `  client diff project_db.md
   client diff project_db.md@1204`,
-		Args: oneItem,
-		RunE: func(cmd *cobra.Command, args []string) error { return a.diff(cmd.Context(), args[0]) },
+		Args:              oneItem,
+		ValidArgsFunction: a.completing(syncedKeys),
+		RunE:              func(cmd *cobra.Command, args []string) error { return a.diff(cmd.Context(), args[0]) },
 	}
+}
+
+// entryDiff is what the file here has more or less than the entry, for programs.
+type entryDiff struct {
+	Key     api.Key     `json:"key"`
+	Version api.Version `json:"version"`
+	Diff    string      `json:"diff"`
 }
 
 func (a *app) diff(ctx context.Context, item string) error {
@@ -212,7 +222,12 @@ func (a *app) diff(ctx context.Context, item string) error {
 	if err != nil {
 		return err
 	}
-	a.term.Diff(fmt.Sprintf("%s@%d", entry.Key, entry.Version), string(entry.Key)+" (here)", entry.Content, string(here))
+	from, to := fmt.Sprintf("%s@%d", entry.Key, entry.Version), string(entry.Key)+" (here)"
+	if a.json {
+		diff := tui.Unified(from, to, entry.Content, string(here))
+		return a.jsonText(string(entry.Key), []byte(diff), entryDiff{entry.Key, entry.Version, diff})
+	}
+	a.term.Diff(from, to, entry.Content, string(here))
 	return nil
 }
 
@@ -227,8 +242,9 @@ what came in between is lost: client log shows it.
 ` + exitHelp,
 		Example: `  client restore project_db.md@1204
   client restore project_db.md@1204 --repo acme/widgets`,
-		Args: oneItem,
-		RunE: func(cmd *cobra.Command, args []string) error { return a.restore(cmd.Context(), args[0]) },
+		Args:              oneItem,
+		ValidArgsFunction: a.completing(syncedKeys),
+		RunE:              func(cmd *cobra.Command, args []string) error { return a.restore(cmd.Context(), args[0]) },
 	}
 }
 

@@ -42,6 +42,7 @@ Exit status: always 0. What is not understood, or fails, is not said.`,
 		// Exit status 2 means to several agents that the hook refuses: a command line
 		// that is not understood must not end in it.
 		Args:               cobra.ArbitraryArgs,
+		ValidArgs:          []string{"session-start", "prompt", "before-write", "after-write", "stop", "session-end"},
 		FParseErrWhitelist: cobra.FParseErrWhitelist{UnknownFlags: true},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			name := ""
@@ -53,6 +54,7 @@ Exit status: always 0. What is not understood, or fails, is not said.`,
 		},
 	}
 	cmd.Flags().StringVar(&agent, "agent", "", "whose form the event has: claude, codex, gemini, qwen, opencode (default: by its fields)")
+	a.completeWords(cmd, "agent", agentNames()...)
 	return cmd
 }
 

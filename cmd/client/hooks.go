@@ -47,11 +47,16 @@ type hookFlags struct {
 	dryRun      bool
 }
 
-func (f *hookFlags) add(cmd *cobra.Command, changes bool) {
+func agentNames() []string {
 	names := make([]string, 0, len(hook.Agents))
 	for _, agent := range hook.Agents {
 		names = append(names, string(agent))
 	}
+	return names
+}
+
+func (f *hookFlags) add(cmd *cobra.Command, changes bool) {
+	names := agentNames()
 	cmd.Flags().StringVar(&f.agent, "agent", "", "the agent: "+strings.Join(names, ", "))
 	cmd.Flags().StringVar(&f.file, "file", "", "its settings file (default: the person's own, for all projects)")
 	if changes {

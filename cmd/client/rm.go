@@ -30,7 +30,8 @@ cannot be reached nothing is changed.
 			}
 			return nil
 		},
-		RunE: func(cmd *cobra.Command, args []string) error { return a.rm(cmd.Context(), args) },
+		ValidArgsFunction: a.completing(syncedKeys),
+		RunE:              func(cmd *cobra.Command, args []string) error { return a.rm(cmd.Context(), args) },
 	}
 }
 

@@ -38,6 +38,7 @@ type outcome struct {
 	Conflicts  []keptFile    `json:"conflicts"`
 	Refused    []refusedFile `json:"refused"`
 	Failed     []api.Key     `json:"failed"`
+	Waiting    []api.Key     `json:"waiting"` // edited by a team-mate as well: push leaves them
 	Events     []jsonEvent   `json:"events"`
 	Plan       []jsonAction  `json:"plan,omitempty"`
 	ExitStatus exitCode      `json:"exitStatus"`
@@ -188,7 +189,7 @@ func (o outcome) complete(a *app, t *target, report *syncer.Report, events []jso
 	}
 	o.Uploaded, o.Downloaded, o.Merged = filled(report.Uploaded), filled(report.Downloaded), filled(report.Merged)
 	o.Removed, o.Deleted, o.Failed = filled(report.Removed), filled(report.Deleted), filled(report.Failed)
-	o.Redacted = filled(report.Redacted)
+	o.Redacted, o.Waiting = filled(report.Redacted), filled(report.Waiting)
 	o.Conflicts, o.Refused, o.SkippedSecrets, o.Events = filled(o.Conflicts), filled(o.Refused), filled(o.SkippedSecrets), filled(events)
 	for _, action := range report.Plan {
 		o.Plan = append(o.Plan, jsonAction{action.Kind, action.Key, action.From, action.Why})
@@ -230,6 +231,12 @@ func (a *app) sum(t *target, report *syncer.Report) {
 		what = "nothing was changed"
 	case report.Changed:
 		what = fmt.Sprintf("%d up, %d down", len(report.Uploaded)+len(report.Deleted), len(report.Downloaded)+len(report.Removed))
+	}
+	if len(report.Waiting) > 0 {
+		a.term.Warn(fmt.Sprintf("not sent: %s, which a team-mate changed as well", tui.Names(report.Waiting, 3)), "client sync --once merges them")
+		if !report.Changed {
+			what = "nothing was sent"
+		}
 	}
 	a.term.Note(fmt.Sprintf("%s  version %s  %s  %s", t.repo, tui.Number(report.Version), tui.Count(report.Entries, "entry", "entries"), what))
 }

@@ -62,6 +62,7 @@ func (a *app) syncCommand() *cobra.Command {
 	f.String(string(config.Metrics), "", "address where Prometheus asks how this client is, at /metrics (default none)")
 	f.String(string(config.MetricsIn), "", "file.prom for node_exporter's textfile collector (default none)")
 	f.String(string(config.Deletes), "restore", "what deleting a file by hand means: restore or propagate")
+	a.completeWords(cmd, string(config.Deletes), "restore", "propagate")
 	return cmd
 }
 

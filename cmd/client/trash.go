@@ -42,7 +42,7 @@ it back, here and, with the next sync, at the server. ITEM is a key or an id.
 			RunE: func(*cobra.Command, []string) error { return a.trashList() },
 		},
 		&cobra.Command{
-			Use: "restore ITEM", Short: "Put a file back", Args: oneItem, Example: "  client trash restore project_db.md\n  client trash restore project_db.md --dir ~/notes",
+			Use: "restore ITEM", Short: "Put a file back", Args: oneItem, ValidArgsFunction: a.completing(trashedItems), Example: "  client trash restore project_db.md\n  client trash restore project_db.md --dir ~/notes",
 			RunE: func(_ *cobra.Command, args []string) error { return a.trashRestore(args[0]) },
 		},
 	)
@@ -59,7 +59,7 @@ func (a *app) trashList() error {
 		return err
 	}
 	for _, t := range going {
-		a.term.Warn(fmt.Sprintf("%s was deleted %s ago and leaves the trash in a week", t.Key, tui.Age(time.Since(t.At))), "client trash restore "+t.ID)
+		a.term.Warn(fmt.Sprintf("%s was deleted %s and leaves the trash in a week", t.Key, tui.Age(time.Since(t.At))), "client trash restore "+t.ID)
 	}
 	all, err := s.store.Trashes()
 	if err != nil {
@@ -68,7 +68,7 @@ func (a *app) trashList() error {
 	list, rows := []trashedFile{}, []tui.Row(nil)
 	for _, t := range all {
 		list = append(list, trashedFile{t.ID, t.Key, api.NewTime(t.At), t.Checksum})
-		rows = append(rows, tui.Row{Label: t.ID, Text: tui.Escape(string(t.Key)), Note: "deleted " + tui.Age(time.Since(t.At)) + " ago"})
+		rows = append(rows, tui.Row{Label: t.ID, Text: tui.Escape(string(t.Key)), Note: "deleted " + tui.Age(time.Since(t.At))})
 	}
 	a.listed(list, rows, "the trash is empty")
 	return nil
