@@ -184,8 +184,12 @@ func (p *patient) checkDirectory(ctx context.Context) {
 		p.warn("agent", "see client where", "the agent's auto memory is switched off here")
 	}
 	dir, err := memdir.Open(p.dir)
+	if errors.Is(err, memdir.ErrGone) && !p.wasSynced() {
+		p.fail(exitFailed, "directory", "client sync makes it", "%s is not there yet", shown)
+		return
+	}
 	if err != nil {
-		p.fail(exitFailed, "directory", "client sync makes it when a directory is first synced", "%v", err)
+		p.fail(exitFailed, "directory", "put it back, or begin anew: client sync --once --accept", "%v", err)
 		return
 	}
 	defer func() { _ = dir.Close() }()
@@ -259,6 +263,20 @@ func (p *patient) lastPulse() state.Pulse {
 		return state.Pulse{}
 	}
 	return store.LastPulse()
+}
+
+// wasSynced says whether the directory was ever in agreement with a server.
+func (p *patient) wasSynced() bool {
+	path, err := p.stateDir()
+	if err != nil {
+		return false
+	}
+	store, err := state.Open(path)
+	if err != nil {
+		return false
+	}
+	agreed, err := store.Load()
+	return err != nil || agreed.MarkerID != ""
 }
 
 func (p *patient) checkState() {

@@ -105,6 +105,12 @@ func isGatewayError(err error) bool {
 	return ok && e.Foreign && e.Code == api.Overloaded
 }
 
+// isForeign knows an answer that no teammem server gave.
+func isForeign(err error) bool {
+	e, ok := api.AsError(err)
+	return ok && e.Foreign
+}
+
 // report tells a person, or a program, of an error and of what to do about it.
 func (a *app) report(err error) {
 	var stands *standing
@@ -157,8 +163,12 @@ func (a *app) hint(err error) string {
 		return "put it back, or to begin anew with an empty one, make it and run client sync --once --accept"
 	case errors.Is(err, memdir.ErrLocked):
 		return "it syncs by itself; end it first if you want to work on the directory by hand"
-	case errors.Is(err, config.ErrNoToken), code == api.Authentication:
+	case errors.Is(err, config.ErrNoToken):
+		return "log in: client login; a machine gives its token by --token-file FILE or in TEAMMEM_TOKEN"
+	case code == api.Authentication && !isForeign(err):
 		return "log in: client login"
+	case isForeign(err):
+		return "is this the address of a teammem server? client where shows where the address comes from"
 	case code == api.Permission:
 		return "ask an administrator for the role that may; client whoami shows yours"
 	case errors.Is(err, fs.ErrNotExist):

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -123,14 +124,24 @@ func (a *app) log(ctx context.Context, args []string, limit int) error {
 
 // sentence says what a change did, as people say it.
 func sentence(c api.HistoryChange, now time.Time) string {
-	verb := "changed by"
+	verb := "changed"
 	switch {
 	case c.Deleted:
-		verb = "deleted by"
+		verb = "deleted"
 	case c.Previous == "":
-		verb = "written by"
+		verb = "written"
 	}
-	return fmt.Sprintf("%s %s, %s, from %s, %s", verb, tui.Escape(c.User), tui.Age(now.Sub(c.At.Time)), tui.Escape(c.Client), tui.Size(int64(c.Bytes)))
+	told := []string{verb + " by " + tui.Escape(c.User), tui.Age(now.Sub(c.At.Time)), "from " + tui.Escape(c.Client), tui.Size(int64(c.Bytes))}
+	if c.Client == "" {
+		told = slices.Delete(told, 2, 3)
+	}
+	if c.User == "" {
+		told[0] = verb // by the operator of the server, who is no member
+	}
+	if c.Redacted != nil {
+		told = append(told, "withdrawn by "+tui.Escape(c.Redacted.User)+": "+tui.Escape(c.Redacted.Reason))
+	}
+	return strings.Join(told, ", ")
 }
 
 func (a *app) showCommand() *cobra.Command {
@@ -153,6 +164,9 @@ func (a *app) showCommand() *cobra.Command {
 				return nil
 			}
 			if entry.Deleted {
+				if entry.User == "" {
+					return fmt.Errorf("%s was deleted at version %d", entry.Key, entry.Version)
+				}
 				return fmt.Errorf("%s was deleted by %s at version %d", entry.Key, entry.User, entry.Version)
 			}
 			a.term.Raw([]byte(entry.Content))

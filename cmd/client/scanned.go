@@ -141,6 +141,10 @@ func plainError(err error) string {
 
 // eachStaged calls look with what git has staged, of the paths named or of all.
 func (e *examiner) eachStaged(ctx context.Context, paths []string, look func(name string, key api.Key, content []byte)) error {
+	// Outside of a checkout, git diff compares files and does not know --cached.
+	if _, err := e.git(ctx, "rev-parse", "--git-dir"); err != nil {
+		return err
+	}
 	list := append([]string{"diff", "--cached", "--name-only", "--no-renames", "--diff-filter=ACMT", "--relative", "-z", "--"}, paths...)
 	names, err := e.git(ctx, list...)
 	if err != nil {

@@ -79,7 +79,7 @@ func (p *program) auditVerify(ctx context.Context, orgName string) error {
 			}
 			results = append(results, result)
 			if !p.json && result.Intact {
-				fmt.Fprintf(p.out, "%s: %d records, intact\n", org.Name, n)
+				fmt.Fprintf(p.out, "%s: %s, intact\n", org.Name, counted(int(n), "record"))
 			}
 		}
 		if len(results) == 0 {

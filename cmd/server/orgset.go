@@ -32,6 +32,9 @@ func (p *program) orgSetCommand() *cobra.Command {
 			if given == (organization.Settings{}) {
 				return usagef("nothing is to be changed: give a flag")
 			}
+			if min(int64(min(entries, repos, writes, days)), bytes) < 0 {
+				return usagef("a limit is negative: 0 takes it away")
+			}
 			return p.withOrganization(cmd.Context(), args[0], func(s store.Store, org store.Organization) error {
 				after, err := p.rules(s).Set(cmd.Context(), organization.Operator(org.ID), given)
 				if err != nil {

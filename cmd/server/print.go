@@ -38,6 +38,14 @@ func printTableTo(out io.Writer, rows [][]string) error {
 	return w.Flush()
 }
 
+// counted writes a number of things: 1 text, 2 texts.
+func counted(n int, what string) string {
+	if n != 1 {
+		what += "s"
+	}
+	return fmt.Sprintf("%d %s", n, what)
+}
+
 // wireTime is a time for programs: null where there is none.
 func wireTime(t time.Time) *api.Time {
 	if t.IsZero() {

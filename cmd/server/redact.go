@@ -145,10 +145,10 @@ func (p *program) printRedacted(done api.Redacted) error {
 		return err
 	}
 	if done.DryRun {
-		_, err := fmt.Fprintf(p.err, "would redact %d texts in %d places; nothing was changed\n", len(done.Checksums), len(done.Versions))
+		_, err := fmt.Fprintf(p.err, "would redact %s in %s; nothing was changed\n", counted(len(done.Checksums), "text"), counted(len(done.Versions), "place"))
 		return err
 	}
-	fmt.Fprintf(p.err, "redacted %d texts in %d places\n", len(done.Checksums), len(done.Versions))
+	fmt.Fprintf(p.err, "redacted %s in %s\n", counted(len(done.Checksums), "text"), counted(len(done.Versions), "place"))
 	p.tellRemains(done.Remains)
 	return nil
 }

@@ -105,6 +105,11 @@ func (l *Ledger) At(ctx context.Context, caller Caller, repo api.RepoSlug, key a
 	if len(past) == 0 {
 		return store.Past{}, nil, noEntry(key, version)
 	}
+	if past[0].Version < version {
+		if err := l.reached(ctx, caller, repo, key, version); err != nil {
+			return store.Past{}, nil, err
+		}
+	}
 	if past[0].Deleted {
 		return past[0], nil, nil
 	}
@@ -114,6 +119,20 @@ func (l *Ledger) At(ctx context.Context, caller Caller, repo api.RepoSlug, key a
 		return nil
 	})
 	return past[0], content, err
+}
+
+// reached refuses a version that the repo has yet to come to: how an entry will stand
+// then is not how it stands now.
+func (l *Ledger) reached(ctx context.Context, caller Caller, repo api.RepoSlug, key api.Key, version api.Version) error {
+	head, err := l.Head(ctx, caller, repo)
+	if err != nil || version <= head.Version {
+		return err
+	}
+	return &api.Error{
+		Code:    api.NotFound,
+		Message: fmt.Sprintf("%s is at version %d and has no version %d yet", repo, head.Version, version),
+		Details: api.Details{ErrorCode: api.ErrorCodeNoEntry, Key: key},
+	}
 }
 
 func noEntry(key api.Key, version api.Version) *api.Error {

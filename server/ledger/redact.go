@@ -224,8 +224,12 @@ func (l *Ledger) ContentOf(ctx context.Context, caller Caller, repo api.RepoSlug
 		return nil
 	})
 	if err == nil && sum == "" {
+		why := fmt.Sprintf("version %d of %s wrote no text of %q; the history of the key names those that did", version, repo, key)
+		if version == 0 {
+			why = fmt.Sprintf("no text of %q stands in %s; the history of the key names the versions that wrote one", key, repo)
+		}
 		err = &api.Error{
-			Code: api.NotFound, Message: fmt.Sprintf("version %d of %s wrote no text of %q; the history of the key names those that did", version, repo, key),
+			Code: api.NotFound, Message: why,
 			Details: api.Details{ErrorCode: api.ErrorCodeNoEntry, Key: key},
 		}
 	}
