@@ -28,8 +28,8 @@ is refused, and nothing but these calls is passed on. Whoever may use this machi
 loopback may use it: on a machine that several people share, client sync is the way.
 
 ` + exitHelp,
-		Example: `  client proxy --listen 127.0.0.1:7338
-  TEAM_MEMORY_SYNC_URL=http://127.0.0.1:7338`,
+		Example: `  client proxy     # then the agent with TEAM_MEMORY_SYNC_URL=http://127.0.0.1:7338
+  client proxy --listen 127.0.0.1:0 --org acme`,
 		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error { return a.proxy(cmd.Context(), listen) },
 	}
