@@ -14,8 +14,9 @@ const (
 	// indexAtOnce is how many texts are added to the index in one transaction. It is
 	// what a PUT may have to wait for on a store with one writer.
 	indexAtOnce = 64
-	// indexForSearch is how many a search adds before it answers without the rest.
-	indexForSearch = 1_000
+	// indexForSearch is how many a search adds before it answers without the rest, which
+	// whoever follows the commits adds.
+	indexForSearch = 256
 )
 
 // Index adds what was written to the index, in the repos admitted (nil: in all of the

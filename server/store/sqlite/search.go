@@ -22,15 +22,20 @@ FROM repos r LEFT JOIN search_repos s ON s.repo_id = r.id WHERE r.org_id = ? AND
 	upsertSearchPlace = `INSERT INTO search_repos (repo_id, version, key) VALUES (?, ?, ?)
 ON CONFLICT (repo_id) DO UPDATE SET version = excluded.version, key = excluded.key`
 
-	// insertSearchDoc leaves out what was withdrawn.
-	insertSearchDoc = `INSERT INTO search_docs (repo_id, key, version, checksum, type, name, description)
-SELECT ?1, ?3, ?4, ?5, ?6, ?7, ?8 WHERE NOT EXISTS (SELECT 1 FROM redactions WHERE org_id = ?2 AND checksum = ?5)
+	// insertSearchDoc leaves out what was withdrawn. An id is the time of the version in
+	// milliseconds, and the place among those of that time in its low 20 bits: a search
+	// for the newest reads from the highest id down, and stops when it has enough.
+	insertSearchDoc = `INSERT INTO search_docs (id, repo_id, key, version, checksum, type, name, description)
+SELECT coalesce((SELECT x.id + 1 FROM search_docs x WHERE x.id BETWEEN v.at << 20 AND (v.at << 20) + 1048575 ORDER BY x.id DESC LIMIT 1), v.at << 20),
+	?1, ?3, ?4, ?5, ?6, ?7, ?8 FROM versions v
+WHERE v.repo_id = ?1 AND v.version = ?4 AND NOT EXISTS (SELECT 1 FROM redactions WHERE org_id = ?2 AND checksum = ?5)
 ON CONFLICT DO NOTHING RETURNING id`
 
 	insertSearchWords = `INSERT INTO search_words (rowid, org, head, words) VALUES (?, ?, ?, ?)`
 
 	// What a search looks through, with and without words. ?1 is the organization, ?2
-	// the expression for FTS5.
+	// the expression for FTS5. The joins are crossed so that they are done in this order:
+	// by id, and no further than needed.
 	amongWords = ` FROM search_words f CROSS JOIN search_docs d ON d.id = f.rowid`
 	amongDocs  = ` FROM search_docs d`
 
@@ -39,12 +44,20 @@ ON CONFLICT DO NOTHING RETURNING id`
 	// the head, c2 the words.
 	holdsPhrases = ` AND NOT EXISTS (SELECT 1 FROM json_each(?8) p WHERE instr(c.c1, p.value) = 0 AND (?9 OR instr(c.c2, p.value) = 0))`
 
-	searchJoins = ` JOIN repos r ON r.id = d.repo_id
-JOIN versions v ON v.repo_id = d.repo_id AND v.version = d.version
-LEFT JOIN entries e ON e.repo_id = d.repo_id AND e.key = d.key AND e.version = d.version AND e.deleted = 0
-WHERE r.org_id = ?1 AND r.slug IN (SELECT value FROM json_each(?3)) AND (?10 OR e.version IS NOT NULL)
-AND (?4 IS NULL OR d.type IN (SELECT value FROM json_each(?4))) AND (?5 IS NULL OR v.user_id IN (SELECT value FROM json_each(?5)))
-AND (?6 IS NULL OR v.at >= ?6) AND (?7 IS NULL OR v.at < ?7)`
+	searchJoins = ` CROSS JOIN repos r ON r.id = d.repo_id
+LEFT JOIN entries e ON e.repo_id = d.repo_id AND e.key = d.key AND e.version = d.version AND e.deleted = 0`
+	// joinVersions is for what is asked of authors only: the times are in the ids.
+	joinVersions = ` CROSS JOIN versions v ON v.repo_id = d.repo_id AND v.version = d.version AND v.user_id IN (SELECT value FROM json_each(?5))`
+
+	searchFilters = ` WHERE r.org_id = ?1 AND r.slug IN (SELECT value FROM json_each(?3)) AND (?10 OR e.version IS NOT NULL)
+AND (?4 IS NULL OR d.type IN (SELECT value FROM json_each(?4)))`
+
+	// sortFound sorts the ids found, and leaves as many as are wanted.
+	sortFound = ` FROM (SELECT d.id, r.slug, v.at, v.user_id, v.client, e.version IS NOT NULL AS live
+	FROM found CROSS JOIN search_docs d ON d.id = found.id CROSS JOIN repos r ON r.id = d.repo_id
+	CROSS JOIN versions v ON v.repo_id = d.repo_id AND v.version = d.version
+	LEFT JOIN entries e ON e.repo_id = d.repo_id AND e.key = d.key AND e.version = d.version AND e.deleted = 0
+	ORDER BY v.at DESC, r.slug, d.key, d.version DESC LIMIT ?11) x JOIN search_docs d ON d.id = x.id`
 
 	// searchColumns are read of those only that the limit leaves. The index is named: left
 	// to itself SQLite goes back through the whole repo for each of them.
@@ -157,27 +170,54 @@ func jsonOf[T any](list []T) any {
 	return string(text)
 }
 
-// searchOf is the inner part of a search, up to the conditions, and its arguments.
-func searchOf(org store.OrgID, q store.SearchQuery) (string, []any) {
-	from, match := amongDocs, any(nil)
-	where := searchJoins
+// searchOf is the inner part of a search, up to the conditions, its arguments, and the
+// id that it goes by.
+func searchOf(org store.OrgID, q store.SearchQuery) (inner string, arguments []any, id string) {
+	from, where, match := amongDocs, searchFilters, any(nil)
+	id = "d.id"
 	if len(q.Terms) > 0 {
 		from, match = amongWords, matchOf(org, q)
 		where += " AND search_words MATCH ?2"
+		id = "f.rowid"
+	}
+	joins := searchJoins
+	if q.Authors != nil {
+		joins += joinVersions
 	}
 	phrases := phrasesOf(q.Terms)
 	if len(phrases) > 0 {
-		from += " JOIN search_words_content c ON c.id = d.id"
+		joins += " CROSS JOIN search_words_content c ON c.id = d.id"
 		where += holdsPhrases
+	}
+	if !q.After.IsZero() {
+		where += " AND " + id + " >= ?6 << 20"
+	}
+	if !q.Before.IsZero() {
+		where += " AND " + id + " < ?7 << 20"
 	}
 	repos := make([]string, len(q.Repos))
 	for i, slug := range q.Repos {
 		repos[i] = string(slug)
 	}
-	return from + where, []any{
+	return from + joins + where, []any{
 		int64(org), match, jsonOf(repos), jsonOf(q.Types), jsonOf(q.Authors), instant(q.After), instant(q.Before),
 		jsonOf(phrases), q.Head, q.Past, q.Limit,
+	}, id
+}
+
+// searchFor is the statement of a search. The newest are found by their ids, and with
+// the last of them those of its time, of which the sorting decides.
+func searchFor(org store.OrgID, q store.SearchQuery) (string, []any) {
+	inner, arguments, id := searchOf(org, q)
+	with := "WITH newest AS MATERIALIZED (SELECT " + id + " AS id" + inner + " ORDER BY " + id + " DESC LIMIT ?11), " +
+		"found AS MATERIALIZED (SELECT id FROM newest UNION ALL SELECT " + id + inner + " AND " + id + " < (SELECT min(id) FROM newest) AND " +
+		id + " >= (SELECT CASE count(*) WHEN ?11 THEN min(id) >> 20 << 20 ELSE min(id) END FROM newest)) "
+	words, outer := ", '', ''", ""
+	if !q.Bare {
+		words, outer = ", c.c1, c.c2", " JOIN search_words_content c ON c.id = d.id"
 	}
+	return with + searchColumns + words + sortFound + outer +
+		" LEFT JOIN memberships m ON m.org_id = ?1 AND m.user_id = x.user_id ORDER BY x.at DESC, x.slug, d.key, d.version DESC", arguments
 }
 
 // Search finds the newest versions that a query asks for.
@@ -185,15 +225,7 @@ func (db *DB) Search(ctx context.Context, org store.OrgID, q store.SearchQuery) 
 	if !q.Plain() {
 		return nil, nil
 	}
-	inner, arguments := searchOf(org, q)
-	words := ", '', ''"
-	outer := ""
-	if !q.Bare {
-		words, outer = ", c.c1, c.c2", " JOIN search_words_content c ON c.id = d.id"
-	}
-	query := searchColumns + words + " FROM (SELECT d.id, r.slug, v.at, v.user_id, v.client, e.version IS NOT NULL AS live" + inner +
-		" ORDER BY v.at DESC, r.slug, d.key, d.version DESC LIMIT ?11) x JOIN search_docs d ON d.id = x.id" + outer +
-		" LEFT JOIN memberships m ON m.org_id = ?1 AND m.user_id = x.user_id ORDER BY x.at DESC, x.slug, d.key, d.version DESC"
+	query, arguments := searchFor(org, q)
 	err = db.reads(ctx, "searching", func(tx *sql.Tx) error {
 		rows, err := tx.QueryContext(ctx, query, arguments...)
 		if err != nil {
@@ -214,7 +246,7 @@ func (db *DB) CountSearch(ctx context.Context, org store.OrgID, q store.SearchQu
 	if !q.Plain() {
 		return 0, nil
 	}
-	inner, arguments := searchOf(org, q)
+	inner, arguments, _ := searchOf(org, q)
 	err = db.reads(ctx, "counting what is found", func(tx *sql.Tx) error {
 		return tx.QueryRowContext(ctx, "SELECT count(*) FROM (SELECT 1"+inner+" LIMIT ?11)", arguments...).Scan(&n)
 	})
