@@ -16,9 +16,10 @@ const (
 	// followCeiling how long it waits at most where something always is.
 	followQuiet   = 300 * time.Millisecond
 	followCeiling = 3 * time.Second
-	// followStep is how many texts are added at once: what a PUT may have to wait for on
-	// a store with one writer.
-	followStep = 16
+	// followStep is how many texts are added at once on a store with one writer: what a
+	// PUT may have to wait for. followShared is how many where others write meanwhile.
+	followStep   = 16
+	followShared = 64
 	// followRetry is the pause after an error.
 	followRetry = 10 * time.Second
 )
@@ -32,6 +33,7 @@ type follower struct {
 	log   *slog.Logger
 	list  func(context.Context) ([]store.Organization, error)
 	index func(ctx context.Context, caller ledger.Caller, most int) (complete bool, err error)
+	step  int
 	wake  chan struct{}
 
 	mu     sync.Mutex
@@ -40,8 +42,12 @@ type follower struct {
 }
 
 func newFollower(log *slog.Logger, s store.Store, rules *ledger.Ledger) *follower {
+	step := followStep
+	if _, shared := s.(store.Announcer); shared {
+		step = followShared
+	}
 	return &follower{
-		log: log, list: s.Organizations,
+		log: log, list: s.Organizations, step: step,
 		index: func(ctx context.Context, caller ledger.Caller, most int) (bool, error) {
 			return rules.Index(ctx, caller, nil, most)
 		},
@@ -130,7 +136,7 @@ func (f *follower) follow(ctx context.Context, all bool, behind map[string]struc
 		}
 		for complete := false; !complete; {
 			began := time.Now()
-			if complete, err = f.index(ctx, ledger.Caller{Org: org.ID, OrgUID: org.UID}, followStep); err != nil {
+			if complete, err = f.index(ctx, ledger.Caller{Org: org.ID, OrgUID: org.UID}, f.step); err != nil {
 				return err
 			}
 			pause(ctx, time.Since(began))
