@@ -18,7 +18,7 @@ BENCHPKG  ?= ./...
 COUNT     ?= 1
 SEEDS     ?= 20000
 
-.PHONY: all run build test check format vet staticcheck architecture openapi modules cross deploy-check deadcode bench crash latency streams fuzz sim screenshots clean
+.PHONY: all run build test check format vet staticcheck architecture openapi modules cross deploy-check deadcode bench crash latency streams fuzz sim browser screenshots clean
 
 all: build
 
@@ -113,6 +113,10 @@ fuzz:
 # story again.
 sim:
 	SIM_SEEDS=$(SEEDS) go test -count=1 -v -timeout 6h -run '^TestSimulation$$' ./sim
+
+# The long form of the tests in a browser, and pages of 10,000 entries.
+browser:
+	TEAMMEM_BROWSER=all TEAMMEM_HUGE=1 go test -count=1 -v -timeout 30m ./server/dashboard
 
 # Every page of the dashboard, in both schemes and three widths, as pictures in SHOTS.
 SHOTS ?= bin/screenshots
