@@ -15,6 +15,7 @@ type EntryFacts struct {
 	Links       int    `json:"links"`    // out of it
 	Dangling    int    `json:"dangling"` // of these, to nothing
 	LinkedBy    int    `json:"linkedBy"` // entries that lead to it
+	Reads       int64  `json:"reads"`    // how often its text was served, see docs/administration.md
 }
 
 // Catalogue is one page of entries, in key order.

@@ -9,7 +9,7 @@ import (
 // runs when something changed, but once a minute at most, else every five. It names no
 // file and holds no content.
 type ClientReport struct {
-	ID      string      `json:"id"` // of the directory that is synced: random, made by the client
+	ID      string      `json:"id"` // of the directory that is synced: a hash of its marker
 	State   ClientState `json:"state"`
 	Started Time        `json:"started"` // when this run began
 	Version string      `json:"version"` // of the client's build

@@ -124,8 +124,9 @@ func TestRoutes(t *testing.T) {
 		if (route.Right == api.Public) != open[route.Pattern] {
 			t.Errorf("%s %s has the right %s", route.Method, route.Pattern, route.Right)
 		}
-		// Everybody signs in and out, and tokens of one's own are made with any role.
-		own := route.Pattern == api.PathTokens || route.Pattern == api.PathSession
+		// Everybody signs in and out, tokens of one's own are made with any role, and whoever
+		// reads says how their client is.
+		own := route.Pattern == api.PathTokens || route.Pattern == api.PathSession || route.Pattern == api.PathClients
 		if reads := api.Viewer.May(route.Right); !own && (route.Method == http.MethodGet && !reads && route.Right != api.Administer || route.Method != http.MethodGet && reads) {
 			t.Errorf("%s %s has the right %s", route.Method, route.Pattern, route.Right)
 		}

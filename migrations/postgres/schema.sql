@@ -62,6 +62,13 @@ CREATE TABLE entries (
 ) WITH (fillfactor=80);
 CREATE UNIQUE INDEX entries_live ON public.entries USING btree (repo_id, fold) WHERE (NOT deleted);
 
+CREATE TABLE entry_reads (
+    repo_id bigint NOT NULL,
+    key text COLLATE "C" NOT NULL,
+    reads bigint NOT NULL,
+    CONSTRAINT entry_reads_pkey PRIMARY KEY (repo_id, key)
+) WITH (fillfactor=70);
+
 CREATE TABLE figures (
     org_id bigint NOT NULL,
     hour timestamp with time zone NOT NULL,

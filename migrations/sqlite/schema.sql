@@ -60,6 +60,13 @@ CREATE TABLE entries (
 
 CREATE UNIQUE INDEX entries_live ON entries (repo_id, fold) WHERE deleted = 0;
 
+CREATE TABLE entry_reads (
+    repo_id INTEGER NOT NULL,
+    key     TEXT    NOT NULL,
+    reads   INTEGER NOT NULL,
+    PRIMARY KEY (repo_id, key)
+) STRICT, WITHOUT ROWID;
+
 CREATE TABLE figures (
     org_id    INTEGER NOT NULL REFERENCES organizations,
     hour      INTEGER NOT NULL,

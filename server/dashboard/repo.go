@@ -113,6 +113,7 @@ type treeRow struct {
 	Depth  int
 	Name   string
 	Type   string
+	Reads  int64
 }
 
 // ages that the filter offers, by how it names them.
@@ -146,6 +147,9 @@ func showRepo(v *visit) error {
 	}
 	view.Filtered = view.Filter != (reading.Filter{}) || view.Q != ""
 	view.fill(v, catalogue)
+	if err := view.countReads(v); err != nil {
+		return err
+	}
 	view.frame = v.frame
 	view.Live = v.live()
 	return v.show("repo", view)
@@ -177,6 +181,19 @@ func (view *repoView) fill(v *visit, catalogue *reading.Catalogue) {
 		}
 		view.Rows = append(view.Rows, row)
 	}
+}
+
+// countReads fills in how often the entries of the page were read.
+func (view *repoView) countReads(v *visit) error {
+	keys := make([]api.Key, len(view.Rows))
+	for i, row := range view.Rows {
+		keys[i] = row.Key
+	}
+	reads, err := v.h.parts.Figures.Reads(v.r.Context(), view.Head.ID, keys)
+	for i := range view.Rows {
+		view.Rows[i].Reads = reads[view.Rows[i].Key]
+	}
+	return err
 }
 
 func typeOf(e *reading.Entry) string {

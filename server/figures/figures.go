@@ -4,11 +4,11 @@
 // other service.
 //
 // What it keeps: one row an hour and repo that something happened in, for 31 days, and
-// one row a client, until nothing was heard of it for 30 days. No names of files, no
-// contents.
+// one row a client, until nothing was heard of it for 30 days; and how often each
+// entry's text was served, by key. No contents.
 //
 // Counting never waits: what happens is added up in memory and written once in five
-// seconds, and at the end. Servers on one database each add what they counted. A server
+// seconds (reads once a minute), and at the end. Servers on one database each add what they counted. A server
 // that is killed loses the last seconds; what could not be written is added to what
 // comes.
 //
@@ -34,6 +34,8 @@ type Store interface {
 	NoteClients(ctx context.Context, all []store.Client) error
 	Clients(ctx context.Context, org store.OrgID, user store.UserID) ([]store.Client, error)
 	DropClients(ctx context.Context, before time.Time) error
+	NoteReads(ctx context.Context, all []store.Reads) error
+	Reads(ctx context.Context, repo store.RepoID, keys []api.Key) (map[api.Key]int64, error)
 	Storage(ctx context.Context, org store.OrgID) (int64, error)
 	Members(ctx context.Context, org store.OrgID) ([]store.Member, error)
 	Proposals(ctx context.Context, org store.OrgID, query store.ProposalQuery) ([]store.Proposal, error)
@@ -58,6 +60,7 @@ type Desk struct {
 	mu      sync.Mutex
 	hours   map[hour]store.Counts
 	clients map[client]store.Client
+	reads   map[read]int64
 	storage map[store.OrgID]stored
 }
 
@@ -75,7 +78,7 @@ type client struct {
 
 // New makes a desk.
 func New(log *slog.Logger, s Store, now func() time.Time) *Desk {
-	return &Desk{log: log, store: s, now: now, hours: map[hour]store.Counts{}, clients: map[client]store.Client{}, storage: map[store.OrgID]stored{}}
+	return &Desk{log: log, store: s, now: now, hours: map[hour]store.Counts{}, clients: map[client]store.Client{}, reads: map[read]int64{}, storage: map[store.OrgID]stored{}}
 }
 
 // Count adds what came of a change. It never waits.
@@ -100,13 +103,17 @@ func (d *Desk) Run(ctx context.Context) {
 	defer writes.Stop()
 	defer prunes.Stop()
 	d.prune(ctx)
-	for {
+	for n := 1; ; n++ {
 		select {
 		case <-ctx.Done():
 			d.write(context.WithoutCancel(ctx))
+			d.writeReads(context.WithoutCancel(ctx))
 			return
 		case <-writes.C:
 			d.write(ctx)
+			if n%readsEvery == 0 {
+				d.writeReads(ctx)
+			}
 		case <-prunes.C:
 			d.prune(ctx)
 		}

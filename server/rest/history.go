@@ -144,6 +144,13 @@ func (h *Handler) getEntry(c *call) error {
 	if err != nil {
 		return err
 	}
+	if c.r.Method != http.MethodHead && !past.Deleted {
+		head, err := h.ledger.Head(c.r.Context(), c.caller, q.repo)
+		if err != nil {
+			return err
+		}
+		h.figures.Read(head.ID, store.Row{Key: q.key})
+	}
 	return writeJSON(c, http.StatusOK, api.EntryAt{HistoryChange: ledger.WireChange(past), Content: string(content), Modified: api.NewTime(past.Modified)})
 }
 

@@ -58,6 +58,7 @@ func (h *Handler) getTeamMemory(c *call) error {
 	}
 	if !query.hashes {
 		h.leaks.Pulled(c.caller, view.Head.ID, view.Head.Version)
+		h.figures.Read(view.Head.ID, view.Live...)
 	}
 	return nil
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/teammem/teammem/api/memory"
 	"github.com/teammem/teammem/server/ledger"
 	"github.com/teammem/teammem/server/reading"
+	"github.com/teammem/teammem/server/store"
 )
 
 // listCatalogue lists live entries with what is known of them. The cursor is the last
@@ -47,7 +48,23 @@ func (h *Handler) listCatalogue(c *call) error {
 			list.NextCursor = string(list.Entries[q.limit-1].Key)
 		}
 	}
+	if err := h.countReads(c, catalogue.Head.ID, list.Entries); err != nil {
+		return err
+	}
 	return writeJSON(c, http.StatusOK, list)
+}
+
+// countReads fills in how often entries were read, which no version says.
+func (h *Handler) countReads(c *call, repo store.RepoID, all []api.EntryFacts) error {
+	keys := make([]api.Key, len(all))
+	for i := range all {
+		keys[i] = all[i].Key
+	}
+	reads, err := h.figures.Reads(c.r.Context(), repo, keys)
+	for i := range all {
+		all[i].Reads = reads[all[i].Key]
+	}
+	return err
 }
 
 // timeOf reads a time from a query; the zero time when it is absent.
@@ -105,7 +122,11 @@ func (h *Handler) getLinks(c *call) error {
 			Details: api.Details{ErrorCode: api.ErrorCodeNoEntry, Key: q.key},
 		}
 	}
-	return writeJSON(c, http.StatusOK, api.EntryLinks{EntryFacts: wireFacts(e), Out: wireLinks(e.Key, e.Links), In: shown(e.LinkedBy)})
+	facts := []api.EntryFacts{wireFacts(e)}
+	if err := h.countReads(c, catalogue.Head.ID, facts); err != nil {
+		return err
+	}
+	return writeJSON(c, http.StatusOK, api.EntryLinks{EntryFacts: facts[0], Out: wireLinks(e.Key, e.Links), In: shown(e.LinkedBy)})
 }
 
 // shown is a list as JSON has it: never null, and no longer than a page.

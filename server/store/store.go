@@ -227,6 +227,11 @@ type Store interface {
 	Clients(ctx context.Context, org OrgID, user UserID) ([]Client, error)
 	// DropClients takes away those of whom nothing was heard since.
 	DropClients(ctx context.Context, before time.Time) error
+	// NoteReads adds how often texts were served. The repos are their own row numbers, of
+	// a head that the caller was let see.
+	NoteReads(ctx context.Context, all []Reads) error
+	// Reads says how often the texts of a repo's entries were served, of those that were.
+	Reads(ctx context.Context, repo RepoID, keys []api.Key) (map[api.Key]int64, error)
 	// Storage is how many bytes an organization's contents take, packed. It looks at
 	// each of them.
 	Storage(ctx context.Context, org OrgID) (int64, error)

@@ -13,6 +13,7 @@ import (
 type figures struct {
 	hours   tree[hourRef, store.Counts]
 	clients tree[clientRef, store.Client]
+	reads   tree[readRef, int64]
 }
 
 type hourRef struct {
@@ -35,6 +36,7 @@ func newFigures() figures {
 		clients: newTree[clientRef, store.Client](func(a, b clientRef) int {
 			return cmp.Or(cmp.Compare(a.org, b.org), cmp.Compare(a.user, b.user), cmp.Compare(a.uid, b.uid))
 		}),
+		reads: newTree[readRef, int64](func(a, b readRef) int { return cmp.Or(cmp.Compare(a.repo, b.repo), cmp.Compare(a.key, b.key)) }),
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/teammem/teammem/api"
 	"github.com/teammem/teammem/server/store"
 )
 
@@ -85,5 +86,29 @@ func testClients(t *testing.T, w *world) {
 	}
 	if err := w.store.DropClients(t.Context(), long.Add(2*time.Hour)); err != nil || len(clients(0)) != 0 {
 		t.Errorf("DropClients: %v, %d stay", err, len(clients(0)))
+	}
+}
+
+// testReads: what is noted twice is added, of one repo and one key.
+func testReads(t *testing.T, w *world) {
+	repo := w.commit(t, write("a.md", "a"), write("b.md", "b")).ID
+	for range 2 {
+		if err := w.store.NoteReads(t.Context(), []store.Reads{{Repo: repo, Key: "b.md", Count: 1}, {Repo: repo, Key: "a.md", Count: 3}}); err != nil {
+			t.Fatalf("NoteReads: %v", err)
+		}
+	}
+	for _, c := range []struct {
+		repo store.RepoID
+		keys []api.Key
+		want map[api.Key]int64
+	}{
+		{repo, []api.Key{"a.md", "never.md"}, map[api.Key]int64{"a.md": 6}},
+		{repo, []api.Key{"a.md", "b.md"}, map[api.Key]int64{"a.md": 6, "b.md": 2}},
+		{repo, nil, map[api.Key]int64{}},
+		{repo + 1_000_000, []api.Key{"a.md"}, map[api.Key]int64{}},
+	} {
+		if got, err := w.store.Reads(t.Context(), c.repo, c.keys); err != nil || !reflect.DeepEqual(got, c.want) {
+			t.Errorf("Reads of %v: %v, %v; want %v", c.keys, got, err, c.want)
+		}
 	}
 }

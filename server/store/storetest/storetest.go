@@ -99,6 +99,7 @@ func Run(t *testing.T, open func(t *testing.T) store.Store, options ...Option) {
 		{"HistoryPages", testHistoryPages},
 		{"Authors", testAuthors},
 		{"Figures", testFigures},
+		{"Reads", testReads},
 		{"Clients", testClients},
 		{"Audit", testAudit},
 		{"Tenancy", testTenancy},
