@@ -113,7 +113,7 @@ var doors = []door{
 	{"github.com/klauspost/compress/gzhttp", "server/dashboard server/rest", "", "answers are compressed with the ETag kept strong, and pages and their files"},
 	{"github.com/klauspost/compress", "client/state server/backup server/rest server/servertest server/store", "", "each use has a bound of its own on what it unpacks: the wire, bodies in a database, base texts on a client's disk; and the black-box suite packs what it sends"},
 	{"github.com/prometheus/client_golang", "client/metrics server/metrics", "", "what is counted is told by functions; one package of each wing knows Prometheus, and no registry is global"},
-	{"golang.org/x/time", "server/rest server/organization", "", "a token bucket bounds the writes of an organization, and the rows that its refusals make"},
+	{"golang.org/x/time", "server/organization", "", "a token bucket bounds the writes of an organization, and the rows that its refusals make"},
 	{"golang.org/x/sync", "server/rest server/ledger server/store/storetest client/memdir", "...", "a weighted semaphore bounds the memory of bodies; entries are scanned, and folders walked, side by side; tests run writers so"},
 	{"github.com/jackc/pgx/v5", "server/store/postgres server/store/postgres/pgtest", "bench", "Postgres is known to its own store only, and to the bare peer that the store is measured against"},
 	{"modernc.org/sqlite", "server/store/sqlite", "bench crash", "SQLite is known to its own store only, to the bare peer that the store is measured against, and to the power cut that asks it whether a file is whole"},

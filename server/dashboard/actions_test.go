@@ -286,3 +286,16 @@ func TestFindings(t *testing.T) {
 	v.get("/policy").says(t, "it is for renderers")
 	v.undo(accepted).says(t, "judged by the policy again")
 }
+
+// TestWritesAMinute: forms count as the API's writes do.
+func TestWritesAMinute(t *testing.T) {
+	b := newTeam(t)
+	b.seed()
+	b.as("admin").post("/settings/set", "name", "local", "entries", "900", "repos", "0", "bytes", "0", "writes", "1", "days", "0").says(t, "The settings are kept")
+	v, on := b.as("member"), "?repo="+widgets
+	v.post("/entry/save"+on, "key", "one.md", "content", "One.\r\n", "whole", "yes").says(t, "Saved one.md")
+	late := v.post("/entry/save"+on, "key", "two.md", "content", "Two.\r\n", "whole", "yes")
+	if late.status != http.StatusTooManyRequests || !strings.Contains(late.text, "1 times a minute") {
+		t.Errorf("%d\n%s", late.status, late.text)
+	}
+}

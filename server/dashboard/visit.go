@@ -45,7 +45,11 @@ func (h *Handler) signedIn(route route) answer {
 		if err != nil || v == nil {
 			return err
 		}
-		if err := v.authorize(route); err != nil {
+		err = v.authorize(route)
+		if err == nil && route.right == api.Write && r.Method == http.MethodPost {
+			err = h.parts.Orgs.AdmitWrite(v.who.Org, v.who.Limits.WritesPerMinute)
+		}
+		if err != nil {
 			h.fail(w, r, v, err)
 			return nil
 		}

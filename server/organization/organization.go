@@ -63,6 +63,7 @@ type Rules struct {
 	store  Store
 	now    func() time.Time
 	forget func()
+	writes *writeLimits
 }
 
 // New makes the rules. forget is called after every change, so that what was
@@ -71,7 +72,7 @@ func New(s Store, now func() time.Time, forget func()) *Rules {
 	if forget == nil {
 		forget = func() {}
 	}
-	return &Rules{store: s, now: now, forget: forget}
+	return &Rules{store: s, now: now, forget: forget, writes: newWriteLimits()}
 }
 
 // Now is the time by which tokens end.

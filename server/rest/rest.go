@@ -151,7 +151,6 @@ type Handler struct {
 	leaks   Leaks
 	reads   *reading.Desk
 	figures *figures.Desk
-	writes  *writeLimits
 	cfg     Config
 
 	router   chi.Router
@@ -183,7 +182,6 @@ func New(log *slog.Logger, l Ledger, a Authenticator, db Database, hub *events.H
 		leaks:    leaks,
 		reads:    reads,
 		figures:  numbers,
-		writes:   newWriteLimits(),
 		cfg:      cfg,
 		router:   chi.NewRouter(),
 		compress: compress,
@@ -376,17 +374,25 @@ func (h *Handler) authorize(c *call) error {
 		return err
 	}
 	if repo == allowed {
-		return h.writes.admit(c)
+		return h.admitWrite(c)
 	}
 	proposes, err := h.mayPropose(c, repo)
 	if err != nil {
 		return err
 	}
 	if proposes {
-		return h.writes.admit(c)
+		return h.admitWrite(c)
 	}
 	c.repo = repo
 	return refusedRight(c, repo)
+}
+
+// admitWrite holds a write against the organization's limit.
+func (h *Handler) admitWrite(c *call) error {
+	if c.route.Right != api.Write {
+		return nil
+	}
+	return h.orgs.AdmitWrite(c.who.Org, c.who.Limits.WritesPerMinute)
 }
 
 // noteRefusal passes on that somebody known was refused a right, or more than their

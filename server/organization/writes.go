@@ -1,4 +1,4 @@
-package rest
+package organization
 
 import (
 	"fmt"
@@ -25,25 +25,27 @@ type writeLimit struct {
 
 func newWriteLimits() *writeLimits { return &writeLimits{byOrg: map[store.OrgID]writeLimit{}} }
 
-// admit lets a call write, or says when it may.
-func (w *writeLimits) admit(c *call) error {
-	most := c.who.Limits.WritesPerMinute
-	if c.route.Right != api.Write || most <= 0 {
+// AdmitWrite lets somebody write once, or says when they may. most is how often a minute
+// the organization may; 0 is any number. On this server the API and the pages have one
+// count.
+func (r *Rules) AdmitWrite(org store.OrgID, most int) error {
+	if most <= 0 {
 		return nil
 	}
-	w.mu.Lock()
-	limit := w.byOrg[c.who.Org]
+	now := r.now()
+	r.writes.mu.Lock()
+	limit := r.writes.byOrg[org]
 	if limit.most != most {
 		limit = writeLimit{most: most, limiter: rate.NewLimiter(rate.Every(time.Minute/time.Duration(most)), most)}
-		w.byOrg[c.who.Org] = limit
+		r.writes.byOrg[org] = limit
 	}
-	w.mu.Unlock()
-	ticket := limit.limiter.ReserveN(c.start, 1)
-	wait := ticket.DelayFrom(c.start)
+	r.writes.mu.Unlock()
+	ticket := limit.limiter.ReserveN(now, 1)
+	wait := ticket.DelayFrom(now)
 	if wait <= 0 {
 		return nil
 	}
-	ticket.CancelAt(c.start)
+	ticket.CancelAt(now)
 	return &api.Error{
 		Code:       api.RateLimit,
 		Message:    fmt.Sprintf("the organization may write %d times a minute and has done so: wait as long as Retry-After says; an admin of the organization can raise the limit", most),
