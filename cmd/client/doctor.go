@@ -176,6 +176,10 @@ func (p *patient) checkDirectory(ctx context.Context) {
 		p.fail(exitUsage, "directory", "--dir DIR", "none is known")
 		return
 	}
+	if clash, _ := p.clash(); clash != nil {
+		p.fail(exitFailed, "directory", clash.Hint(), "%v", clash)
+		return
+	}
 	shown := p.term.Path(p.dir)
 	if agents := p.project.TeamDir; agents != "" && config.Resolve(agents) != config.Resolve(p.dir) {
 		p.warn("directory", "client sync "+p.term.Path(agents), "the agent of this project uses %s, you sync %s", p.term.Path(agents), shown)

@@ -72,6 +72,9 @@ func (a *app) status(ctx context.Context, args []string) error {
 		view.Watcher = &tui.Watcher{Mode: w.Mode, Why: w.Why, Folders: w.Folders}
 	}
 	code = worst(code, a.troubles(&view, agreed, pulse))
+	if clash, _ := t.clash(); clash != nil {
+		view.State, view.Message, view.Hint, code = tui.Halted, clash.Error(), clash.Hint(), worst(code, exitFailed)
+	}
 	a.proposals(ctx, &view, t, agreed, pulse)
 	if a.json {
 		view.Findings = a.standingFindings(judge)

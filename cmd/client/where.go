@@ -109,8 +109,7 @@ func where(t *target) (whereView, error) {
 		Why: t.project.Why, Settings: t.settings.All(),
 		TeamDir: t.project.TeamDir, Slug: t.project.Slug, AgentMemory: t.project.Agent, TeamMemory: t.settings.TeamMemory(),
 	}
-	clash := (*project.ClashError)(nil)
-	if err := project.NewRegistry(t.paths.Projects()).Check(t.enrolment()); errors.As(err, &clash) {
+	if clash, err := t.clash(); clash != nil {
 		view.Clash = clash.Error()
 	} else if err != nil {
 		return view, err
@@ -145,4 +144,11 @@ func (a *app) whereRows(v whereView) []tui.Row {
 		rows = append(rows, tui.Row{Label: reason.What, Text: or(a.term.Path(reason.Value), "none"), Note: reason.Because})
 	}
 	return rows
+}
+
+// clash names the other project that has the directory; nil where none has.
+func (t *target) clash() (clash *project.ClashError, err error) {
+	err = project.NewRegistry(t.paths.Projects()).Check(t.enrolment())
+	errors.As(err, &clash)
+	return clash, err
 }
