@@ -15,7 +15,6 @@ import (
 	"strings"
 	"time"
 
-	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/spf13/cobra"
 
 	"github.com/teammem/teammem/api"
@@ -49,7 +48,7 @@ as last heard, and synced.
 			if err != nil {
 				return err
 			}
-			err = server.Run(cmd.Context(), &sdk.IOTransport{Reader: a.stdin, Writer: a.stdout})
+			err = server.Run(cmd.Context(), mcp.Stdio(a.stdin, a.stdout))
 			if cmd.Context().Err() != nil || errors.Is(err, io.EOF) {
 				return nil
 			}
