@@ -250,6 +250,20 @@ func TestAddLine(t *testing.T) {
 	}
 }
 
+// A line that is written is read as one entry, whatever the title.
+func TestLineIsAnEntry(t *testing.T) {
+	for title, want := range map[string]string{
+		"Plain": "Plain", "with [a pair]": "with [a pair]", "[broken": `\[broken`, "a] b": `a\] b`, "] [": `\] \[`,
+		`ends in \`: "ends in ", `is \[ escaped`: `is \[ escaped`,
+	} {
+		line := curate.Line(title, "n.md", "hook")
+		links := memory.Links([]byte(line))
+		if len(links) != 1 || !links[0].Entry || links[0].Title != want || links[0].Target != "n.md" || links[0].Hook != "hook" {
+			t.Errorf("%q: %s reads as %+v", title, line, links)
+		}
+	}
+}
+
 func TestLogOnlyAdds(t *testing.T) {
 	files := map[string]string{}
 	at := time.Date(2026, 11, 30, 9, 5, 0, 0, time.UTC)

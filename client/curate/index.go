@@ -46,11 +46,34 @@ func Line(title, target, hook string) string {
 	if strings.ContainsAny(target, " \t()") {
 		target = "<" + target + ">"
 	}
-	line := "- [" + oneLine(title) + "](" + target + ")"
+	line := "- [" + label(oneLine(title)) + "](" + target + ")"
 	if hook = oneLine(hook); hook != "" {
 		line += " — " + hook
 	}
 	return line
+}
+
+// label is a title as it may stand between brackets: those of its own that are no pairs
+// are escaped, and a backslash at the end is left out, or the link would begin or end
+// elsewhere.
+func label(title string) string {
+	title = strings.TrimRight(title, `\`)
+	depth, escaped, fits := 0, false, true
+	var b strings.Builder
+	for _, r := range title {
+		bracket := !escaped && (r == '[' || r == ']')
+		if bracket {
+			b.WriteByte('\\')
+			depth += map[rune]int{'[': 1, ']': -1}[r]
+			fits = fits && depth >= 0
+		}
+		b.WriteRune(r)
+		escaped = r == '\\' && !escaped
+	}
+	if !fits || depth != 0 {
+		return b.String()
+	}
+	return title
 }
 
 // oneLine takes the ends of lines out of a text.
