@@ -54,18 +54,31 @@ func (s *Server) look(ctx context.Context) {
 		ids[org.UID] = org.ID
 	}
 	for _, topic := range topics {
-		if topic.Repo == "" {
-			continue // who listens to all pages through the activity anyway
-		}
-		head, err := s.store.Head(ctx, store.RepoRef{Org: ids[topic.Organization], Slug: topic.Repo})
-		if err != nil {
+		if err := s.lookAt(ctx, ids[topic.Organization], topic); err != nil {
 			s.log.Warn("changes on other servers may be told late", "error", err)
 			return
 		}
-		if head.Version > 0 {
-			s.events.Publish(events.Event{Organization: topic.Organization, Repo: topic.Repo, Version: head.Version, Checksum: checksumForAll(head)})
+	}
+}
+
+// lookAt reads what a repo is at, or where all are listened to, what each is at.
+func (s *Server) lookAt(ctx context.Context, org store.OrgID, topic events.Topic) error {
+	var repos []store.RepoInfo
+	var err error
+	if topic.Repo == "" {
+		repos, err = s.store.Repos(ctx, org)
+	} else {
+		repos = []store.RepoInfo{{Slug: topic.Repo}}
+		repos[0].Head, err = s.store.Head(ctx, store.RepoRef{Org: org, Slug: topic.Repo})
+	}
+	for _, repo := range repos {
+		if head := repo.Head; err == nil && head.Version > 0 {
+			s.events.Publish(events.Event{
+				Organization: topic.Organization, Repo: repo.Slug, Version: head.Version, Checksum: checksumForAll(head), At: head.LastModified,
+			})
 		}
 	}
+	return err
 }
 
 // checksumForAll is the checksum that an event may name: none where anything is

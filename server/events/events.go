@@ -34,6 +34,7 @@ type Event struct {
 	Repo         api.RepoSlug
 	Version      api.Version
 	Checksum     api.Checksum // empty where not everybody sees the same set
+	At           time.Time    // when it did, of what may be told late; zero: just now
 }
 
 // Topic is what a listener may listen to.
@@ -61,7 +62,12 @@ type Listener struct {
 	sees func(api.RepoSlug) bool // not nil: it listens to all repos of the organization that it sees
 	org  string
 	news map[api.RepoSlug]api.Version // told to one that listens to all
+	from time.Time                    // what was changed before is no news to it
 }
+
+// clockSkew is how far the clocks of servers on one database may be apart: a listener to
+// all repos is rather told of what it knows than not told.
+const clockSkew = time.Minute
 
 // Hub fans out. It is safe for concurrent use.
 type Hub struct {
@@ -153,6 +159,7 @@ func (h *Hub) Join(ctx context.Context, s Stream) (l *Listener, ok bool) {
 	if l.sees != nil {
 		l.topics, l.news = []Topic{{Organization: s.Organization}}, map[api.RepoSlug]api.Version{}
 	}
+	l.from = time.Now().Add(-clockSkew)
 	l.resume(s.LastID)
 	select {
 	case h.join <- l:
@@ -276,7 +283,7 @@ var heartbeatFrame = []byte(":\n\n")
 // frame is the event as this listener is told it, or nil for what it knows.
 func (l *Listener) frame(e Event) []byte {
 	if l.sees != nil {
-		if e.Version <= l.news[e.Repo] || !l.sees(e.Repo) {
+		if e.Version <= l.news[e.Repo] || !e.At.IsZero() && e.At.Before(l.from) || !l.sees(e.Repo) {
 			return nil
 		}
 		l.news[e.Repo] = e.Version

@@ -76,12 +76,15 @@ func (l *Ledger) redactIn(ctx context.Context, caller Caller, repo api.RepoSlug,
 		return nil
 	}
 	telling := slices.DeleteFunc(slices.Clone(sums), func(sum api.Checksum) bool { return !held[sum] })
-	head, err := l.store.Commit(ctx, ref, touched, func(state store.State) (*store.Change, error) {
-		return redaction(state, caller, telling, sums, why, api.NewTime(l.now()).Time)
+	var made *store.Change
+	head, err := l.store.Commit(ctx, ref, touched, func(state store.State) (_ *store.Change, err error) {
+		made, err = redaction(state, caller, telling, sums, why, api.NewTime(l.now()).Time)
+		return made, err
 	})
 	if err != nil {
 		return l.explain(ctx, caller, repo, "redact", err)
 	}
+	l.counted(caller, repo, made, 0)
 	e := eventOf(caller, repo, head)
 	// The set may be as it was: only the version tells listeners that there is news.
 	e.Checksum = ""

@@ -205,6 +205,19 @@ func TestRedactedProposal(t *testing.T) {
 	}
 }
 
+// The version in which something is withdrawn counts as one, and what it took away.
+func TestARedactionIsCounted(t *testing.T) {
+	r := newReviewed(t, "")
+	r.push(r.author, entries(t, map[api.Key]string{"a.md": "a\n", "b.md": "b\n"}), http.StatusOK)
+	if w := r.do(http.MethodPost, api.PathRedactions, r.admin, `{"repo":"acme/widgets","key":"a.md","reason":"r"}`); w.Code != http.StatusOK {
+		t.Fatalf("%d %s", w.Code, w.Body)
+	}
+	stats := decode[api.Stats](t, r.do(http.MethodGet, api.PathStats, r.admin, "").Body)
+	if got := stats.Total; got.Versions != 2 || got.Created != 2 || got.Deleted != 1 || stats.Versions != 2 {
+		t.Errorf("%+v of %d versions", got, stats.Versions)
+	}
+}
+
 // What is asked for wrongly is refused with what to do.
 func TestRedactRefusals(t *testing.T) {
 	r := newReviewed(t, "")
