@@ -39,9 +39,7 @@ func (l *loop) report(ctx context.Context, state api.ClientState) {
 		r.started = now
 	}
 	word := l.word(state)
-	since := now.Sub(r.at)
-	stopping := state == api.ClientStopped && !r.at.IsZero()
-	if !r.at.IsZero() && !stopping && (since < reportSoonest || word == r.last && since < reportLatest) {
+	if !r.due(now, word) {
 		return
 	}
 	r.last, r.at = word, now
@@ -55,6 +53,15 @@ func (l *loop) report(ctx context.Context, state api.ClientState) {
 	if err != nil {
 		l.log.Debug("the server did not take how this client is", "error", err)
 	}
+}
+
+// due reports whether a word is to be said now: the first and the last one always.
+func (r *reporter) due(now time.Time, word api.ClientReport) bool {
+	if r.at.IsZero() || word.State == api.ClientStopped {
+		return true
+	}
+	since := now.Sub(r.at)
+	return since >= reportLatest || word != r.last && since >= reportSoonest
 }
 
 // word is how the client is: numbers, never names of files.
