@@ -40,6 +40,7 @@ Exit status: 0 done, 1 failed, 2 usage.`,
 	cmd.Flags().StringVar(&org, "org", "", "organization, where there are several")
 	cmd.Flags().StringVar(&user, "user", "", "what the member is called (default as the provider says)")
 	cmd.Flags().StringVar(&role, "role", string(api.Member), "viewer, member, maintainer, admin, or none for what groups give")
+	completeWords(cmd, "role", roleNames(api.NoRole)...)
 	cmd.Flags().BoolVar(&revoke, "revoke", false, "take the invitation back")
 	cmd.Flags().BoolVar(&list, "list", false, "show those that wait")
 	return p.jsonFlag(cmd)

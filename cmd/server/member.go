@@ -104,6 +104,7 @@ func (p *program) memberSetCommand() *cobra.Command {
 	}
 	cmd.Flags().StringVar(&org, "org", "", "organization (default the only one)")
 	cmd.Flags().StringVar(&role, "role", "", "viewer, member, maintainer, admin, or none where groups give one")
+	completeWords(cmd, "role", roleNames(api.NoRole)...)
 	cmd.Flags().BoolVar(&service, "service", false, "a machine, not a person")
 	return cmd
 }

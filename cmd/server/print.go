@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -61,4 +62,18 @@ func day(t time.Time, otherwise string) string {
 		return otherwise
 	}
 	return t.Local().Format("2006-01-02 15:04")
+}
+
+// completeWords lets the shell complete a flag, which cmd has, by words.
+func completeWords(cmd *cobra.Command, flag string, words ...string) {
+	if err := cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp)); err != nil {
+		panic(err)
+	}
+}
+
+func roleNames(more ...api.Role) (names []string) {
+	for _, role := range append(slices.Clone(api.Roles), more...) {
+		names = append(names, string(role))
+	}
+	return names
 }

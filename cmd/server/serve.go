@@ -31,6 +31,9 @@ Exit status: 0 done, 1 failed, 2 usage.`,
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error {
+			if parent := cmd.Parent(); parent != nil && parent.Name() == "completion" {
+				return nil // a script for the shell, made also where there is no home
+			}
 			return p.settings.load(cmd, p.getenv)
 		},
 		RunE: func(cmd *cobra.Command, _ []string) error { return p.serve(cmd.Context()) },

@@ -93,6 +93,8 @@ func (p *program) tokenCreateCommand() *cobra.Command {
 	cmd.Flags().StringVar(&ask.role, "role", string(api.Member), "viewer, member, maintainer or admin; a user of a lower role is raised to it")
 	cmd.Flags().StringVar(&ask.expires, "expires", "90d", "90d, 12h, never, or a time such as 2027-03-01T00:00:00Z")
 	cmd.Flags().StringVar(&ask.scope, "scope", "all", "read, write, or all that the role holds")
+	completeWords(cmd, "role", roleNames()...)
+	completeWords(cmd, "scope", "read", "write", "all")
 	cmd.Flags().StringSliceVar(&ask.repos, "repos", nil, "patterns of the repos it is for (default all)")
 	cmd.Flags().StringVar(&ask.label, "label", "", "what it is for")
 	cmd.Flags().BoolVar(&ask.service, "service", false, "a new user is a machine, not a person")
