@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"log/slog"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -124,9 +125,11 @@ func TestTheIndexFollows(t *testing.T) {
 func TestTheIndexFollowsAfterAnError(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		f := newFollowed(t)
-		index, fails := f.index, true
+		index := f.index
+		var fails atomic.Bool
+		fails.Store(true)
 		f.index = func(ctx context.Context, caller ledger.Caller, most int) (bool, error) {
-			if fails {
+			if fails.Load() {
 				return false, errors.New("no connection")
 			}
 			return index(ctx, caller, most)
@@ -136,7 +139,7 @@ func TestTheIndexFollowsAfterAnError(t *testing.T) {
 		ended := make(chan struct{})
 		go func() { f.run(ctx); close(ended) }()
 		time.Sleep(followRetry / 2)
-		fails = false
+		fails.Store(false)
 		if got := f.lacking(); len(got) != 1 {
 			t.Errorf("it lacks %v", got)
 		}
