@@ -92,7 +92,7 @@ var testWalls = []struct{ pkg, imports, reason string }{
 	{"server/store/... server/servertest server", "server/store/...", "every implementation runs the suite, on a database of its own"},
 	{"bench", "server/store server/audit server/servertest server/store/postgres/pgtest", "the programs that are measured need a database to stand on and a certificate, and their peers write rows of the same form"},
 	{"crash", "server/servertest server server/store/postgres/pgtest", "a database to kill, and a server in a box where only the client is"},
-	{"sim", "client/guard client/memdir client/remote client/state client/syncer server/auth server/leak server/ledger server/rest server/store server/store/memory", "the simulation puts whole clients and a whole server together, with a disk, a wire and a clock of its own"},
+	{"sim", "client/guard client/memdir client/remote client/state client/syncer server/auth server/figures server/leak server/ledger server/rest server/store server/store/memory", "the simulation puts whole clients and a whole server together, with a disk, a wire and a clock of its own"},
 	{"client/syncer", "api/scan", "a guard that finds words makes findings, so that no test needs a secret"},
 	{"client/...", "client/memdir client/state client/remote", "state and plans are tested on real directories"},
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/teammem/teammem/api"
 	"github.com/teammem/teammem/server/auth"
+	"github.com/teammem/teammem/server/figures"
 	"github.com/teammem/teammem/server/leak"
 	"github.com/teammem/teammem/server/ledger"
 	"github.com/teammem/teammem/server/rest"
@@ -48,7 +49,7 @@ func newServer(w *world) (*server, error) {
 	quiet := slog.New(slog.DiscardHandler)
 	clock := func() time.Time { return w.clock }
 	rules := ledger.New(quiet, s.db, clock, api.DefaultLimits, nil, nil)
-	s.handler, err = rest.New(quiet, rules, s, s.db, nil, nil, leak.New(quiet, s.db, rules, clock, nil, nil), nil, nil, rest.DefaultConfig())
+	s.handler, err = rest.New(quiet, rules, s, s.db, nil, nil, leak.New(quiet, s.db, rules, clock, nil, nil), nil, figures.New(quiet, s.db, clock), rest.DefaultConfig())
 	s.begin()
 	return s, err
 }

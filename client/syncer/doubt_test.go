@@ -311,3 +311,26 @@ func TestStateWaitsForTheDirectory(t *testing.T) {
 		t.Errorf("not saved after the flush: %+v, %v", agreed.Entries, err)
 	}
 }
+
+// TestSleptThroughAnEditAndItsDeletion: a file that nobody touched here goes, though what
+// was deleted is a newer text; one that was edited stays, and its key comes back.
+func TestSleptThroughAnEditAndItsDeletion(t *testing.T) {
+	f := newFake()
+	f.set("same.md", "one")
+	f.set("edited.md", "one")
+	b := newBox(t, f)
+	b.mustRound()
+	b.write("edited.md", "of ours")
+	for _, key := range []api.Key{"same.md", "edited.md"} {
+		f.set(key, "two")
+		f.remove(key)
+	}
+	b.mustRound()
+	b.mustRound()
+	if f.rows["edited.md"].text != "of ours" || b.read("edited.md") != "of ours" {
+		t.Errorf("the edit: the server has %q", f.rows["edited.md"].text)
+	}
+	if row := f.rows["same.md"]; !row.deleted || len(b.files()) != 1 {
+		t.Errorf("the untouched one: %+v, the directory holds %s", row, b.files())
+	}
+}

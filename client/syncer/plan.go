@@ -197,7 +197,9 @@ func (p *planner) decideGone(key api.Key, at func(Kind, api.Checksum) (Action, b
 		return at(Rename, base)
 	case p.respelledHere(key):
 		return at(Respell, base)
-	case deleted == local && p.Applied[key] != deleted && !p.Offer:
+	case p.Applied[key] != deleted && !p.Offer && deleted != "" && (deleted == local || base == local):
+		// What was deleted is what is here, or an older text that nobody touched here:
+		// this client slept through an edit and the deletion after it.
 		return at(Remove, base)
 	}
 	if why := p.nameClash(key); why != "" {

@@ -43,6 +43,8 @@ func TestPlan(t *testing.T) {
 		{name: "deleted here, edited there", base: "a", remote: "b", want: "pull"},
 		{name: "deleted there", local: "a", base: "a", deleted: "a", want: "remove"},
 		{name: "deleted there, and already gone here", base: "a", deleted: "a", want: "settle"},
+		{name: "edited and then deleted there, while we slept", local: "a", base: "a", deleted: "b", want: "remove"},
+		{name: "edited and then deleted there, edited here", local: "c", base: "a", deleted: "b", want: "push"},
 		{name: "deleted there, edited here", local: "b", base: "a", deleted: "a", want: "push"},
 		{name: "deleted there, never seen here, same bytes", local: "a", deleted: "a", want: "remove"},
 		{name: "deleted, carried out, put back by hand", local: "a", deleted: "a", applied: true, want: "push"},
