@@ -4,8 +4,8 @@
 // both databases: the rows of every table in a neutral form, so that what was
 // written by SQLite is restored into Postgres as well. The file is one zstd stream. Its
 // first record says what it is of; then come tables and rows; the last record counts
-// them and has the SHA-256 of all before it, so that a file that was cut off or
-// changed is not taken for a backup. [Verify] reads a file back to its end, and
+// them and has the SHA-256 of all before it, so that a file that was cut off, or
+// gives other rows than were written, is not taken for a backup. [Verify] reads a file back to its end, and
 // unpacks every content and holds it against its checksum.
 //
 // A restore goes into an empty database, whole or not at all, and begins a new
