@@ -20,6 +20,9 @@ const (
 	// PUT may have to wait for. followShared is how many where others write meanwhile.
 	followStep   = 16
 	followShared = 64
+	// followBusy is how many times as long as a step the store is left alone after it
+	// while others write: a tenth of one processor is the index's then.
+	followBusy = 9
 	// followRetry is the pause after an error.
 	followRetry = 10 * time.Second
 )
@@ -27,7 +30,7 @@ const (
 // follower brings the index for search up to date behind what is committed, so that
 // nobody who searches has to wait for it, and at the start what is behind: all of it
 // after a restore. It is one goroutine; between two steps it leaves the store alone for as
-// long as the step took. What it does not get to, or another server does at the
+// long as the step took, and while others write much longer. What it does not get to, or another server does at the
 // same time, a search makes up for.
 type follower struct {
 	log   *slog.Logger
@@ -139,7 +142,11 @@ func (f *follower) follow(ctx context.Context, all bool, behind map[string]struc
 			if complete, err = f.index(ctx, ledger.Caller{Org: org.ID, OrgUID: org.UID}, f.step); err != nil {
 				return err
 			}
-			pause(ctx, time.Since(began))
+			rest := time.Since(began)
+			if len(f.wake) > 0 {
+				rest *= followBusy // people write: the index can wait for a quieter moment
+			}
+			pause(ctx, rest)
 		}
 	}
 	return nil
