@@ -21,8 +21,8 @@ const (
 	followStep   = 16
 	followShared = 64
 	// followBusy is how many times as long as a step the store is left alone after it
-	// while others write: a tenth of one processor is the index's then.
-	followBusy = 9
+	// while others write: a fiftieth of the time is the index's then.
+	followBusy = 49
 	// followRetry is the pause after an error.
 	followRetry = 10 * time.Second
 )
