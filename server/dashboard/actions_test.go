@@ -287,6 +287,18 @@ func TestFindings(t *testing.T) {
 	v.undo(accepted).says(t, "judged by the policy again")
 }
 
+// TestSettingsNameTheOrganization, and show nothing else of what is stored of it.
+func TestSettingsNameTheOrganization(t *testing.T) {
+	b := newTeam(t)
+	for _, role := range []string{"viewer", "admin"} {
+		p := b.as(role).get("/settings")
+		p.says(t, "</span> of local\n")
+		if strings.Contains(p.text, "org_") {
+			t.Errorf("as %s the page shows more than the name", role)
+		}
+	}
+}
+
 // TestWritesAMinute: forms count as the API's writes do.
 func TestWritesAMinute(t *testing.T) {
 	b := newTeam(t)

@@ -15,7 +15,7 @@ import (
 // settingsView is what one is here, and what the organization may use.
 type settingsView struct {
 	frame
-	store.Organization
+	Org     store.Organization // not embedded: the frame's own name of it would be hidden
 	Aliases []alias
 	Groups  []string
 }
@@ -28,7 +28,7 @@ func showSettings(v *visit) error {
 		return err
 	}
 	v.Title = "Settings"
-	view := settingsView{Organization: access.Organization, Groups: v.who.Groups}
+	view := settingsView{Org: access.Organization, Groups: v.who.Groups}
 	for old, now := range access.Aliases {
 		if v.who.MayOn(api.Read, now) {
 			view.Aliases = append(view.Aliases, alias{old, now})
