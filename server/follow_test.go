@@ -111,6 +111,7 @@ func TestTheIndexFollows(t *testing.T) {
 		for i := range int(2 * followCeiling / followQuiet * 2) {
 			f.write("acme/busy", fmt.Sprintf("n%d-", i), 1)
 			time.Sleep(followQuiet / 2)
+			synctest.Wait() // what the follower does at this instant is done
 			followed = followed || f.lacking() == nil
 		}
 		if !followed {
