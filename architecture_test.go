@@ -53,8 +53,10 @@ var walls = []wall{
 	{"crash", "", "what is killed are the built programs, as people run them"},
 	{"server/servertest", "api server server/auth server/store server/store/postgres/pgtest", "a real server in a box is made as a person would make one"},
 
-	{"cmd/client", "api api/memory api/scan client client/checkout client/claudemd client/config client/curate client/guard client/hook client/lint client/mcp client/memdir client/merge client/metrics client/project client/proxy client/recall client/remote client/service client/signin client/state client/syncer client/tui", "a door: it parses, calls, prints, and maps errors to exit codes; the parts are built in client"},
+	{"cmd/client", "api api/memory api/scan client client/archive client/carry client/checkout client/claudemd client/config client/curate client/guard client/hook client/lint client/mcp client/memdir client/merge client/metrics client/project client/proxy client/recall client/remote client/service client/signin client/state client/syncer client/tui", "a door: it parses, calls, prints, and maps errors to exit codes; the parts are built in client"},
 	{"client", "api client/config client/guard client/memdir client/metrics client/project client/remote client/state client/syncer client/watch", "the one place where the client's parts are put together; how a person is told is not its business"},
+	{"client/archive", "api", "an archive is bytes: whose they are and where they go is not its business"},
+	{"client/carry", "api client/archive client/guard client/remote", "a repo is carried over the contract and under the guard, as a sync does it; files and words are the door's"},
 	{"client/config", "", "settings are read before anything else is known"},
 	{"client/service", "", "what a service manager reads is a text of values; who asks, writes and runs commands is the door"},
 	{"client/project", "api client/config", "which project this is must not depend on what is synced"},
@@ -111,7 +113,7 @@ var doors = []door{
 
 	{"github.com/go-chi/chi/v5", "server/rest", "", "routes are the contract's; one package turns them into handlers"},
 	{"github.com/klauspost/compress/gzhttp", "server/dashboard server/rest", "", "answers are compressed with the ETag kept strong, and pages and their files"},
-	{"github.com/klauspost/compress", "client/state server/backup server/rest server/servertest server/store", "", "each use has a bound of its own on what it unpacks: the wire, bodies in a database, base texts on a client's disk; and the black-box suite packs what it sends"},
+	{"github.com/klauspost/compress", "client/archive client/state server/backup server/rest server/servertest server/store", "", "each use has a bound of its own on what it unpacks: the wire, bodies in a database, base texts on a client's disk, archives of anybody's; and the black-box suite packs what it sends"},
 	{"github.com/prometheus/client_golang", "client/metrics server/metrics", "", "what is counted is told by functions; one package of each wing knows Prometheus, and no registry is global"},
 	{"golang.org/x/time", "server/organization", "", "a token bucket bounds the writes of an organization, and the rows that its refusals make"},
 	{"golang.org/x/sync", "server/rest server/ledger server/store/storetest client/memdir", "...", "a weighted semaphore bounds the memory of bodies; entries are scanned, and folders walked, side by side; tests run writers so"},

@@ -26,6 +26,7 @@ const (
 	Withdrawn Kind = "withdrawn" // a proposal, by its author
 	Kept      Kind = "kept"      // our text of a conflict went to the keep
 	Skipped   Kind = "skipped"   // left out, named once
+	Left      Kind = "left"      // not overwritten, because it differs
 	Waiting   Kind = "waiting"   // the server cannot be reached
 	Stopped   Kind = "stopped"   // a brake; a person is asked
 	Info      Kind = "info"
@@ -52,6 +53,7 @@ var looks = map[Kind]look{
 	Withdrawn: {"−", faint, false},
 	Kept:      {"!", warning, true},
 	Skipped:   {"·", warning, false},
+	Left:      {"!", warning, true},
 	Waiting:   {"…", waiting, false},
 	Stopped:   {"■", bad, true},
 	Info:      {"·", faint, false},

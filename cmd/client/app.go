@@ -60,7 +60,7 @@ agreement. It stands beside the agent and needs nothing of it.`,
 	root.AddCommand(
 		a.syncCommand(), a.pullCommand(), a.pushCommand(), a.installCommand(), a.uninstallCommand(),
 		a.memoryCommand(),
-		a.logCommand(), a.showCommand(), a.diffCommand(), a.restoreCommand(),
+		a.logCommand(), a.showCommand(), a.diffCommand(), a.restoreCommand(), a.exportCommand(), a.importCommand(),
 		a.conflictsCommand(), a.trashCommand(), a.rmCommand(), a.mergeCommand(),
 		a.secretsCommand(),
 		a.loginCommand(), a.logoutCommand(), a.whoAmICommand(),

@@ -7,6 +7,7 @@ import (
 
 	"github.com/teammem/teammem/api"
 	"github.com/teammem/teammem/client"
+	"github.com/teammem/teammem/client/archive"
 	"github.com/teammem/teammem/client/config"
 	"github.com/teammem/teammem/client/curate"
 	"github.com/teammem/teammem/client/memdir"
@@ -134,10 +135,13 @@ func (a *app) hint(err error) string {
 		place       *config.PlaceError
 		editor      *editorError
 		meanwhile   *memdir.ChangedError
+		damaged     *archive.DamagedError
 	)
 	switch code := api.CodeOf(err); {
 	case errors.As(err, &place):
 		return place.Hint()
+	case errors.As(err, &damaged):
+		return "export it anew, or take another copy; docs/backup.md describes the form"
 	case errors.As(err, &meanwhile):
 		return "look at it again (client memory show), then do it once more"
 	case errors.As(err, &editor):
