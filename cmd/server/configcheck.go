@@ -189,6 +189,9 @@ func (s *oidcSettings) problems(fail func(setting string, err error, cure string
 	if s.life <= 0 {
 		fail("session-life", errors.New("it is not above nothing"), "give a time such as 168h")
 	}
+	if s.recheck < 0 {
+		fail("session-recheck", errors.New("it is below nothing"), "give a time such as 2s, or 0 for every page")
+	}
 	for _, text := range s.join {
 		_, err := signon.ParseRule(text)
 		fail("join", err, "docs/sign-on.md has examples")

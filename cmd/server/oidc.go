@@ -26,13 +26,14 @@ type oidcSettings struct {
 	join      []string
 	idle      time.Duration
 	life      time.Duration
+	recheck   time.Duration
 }
 
 // oidcNames are those of them that the environment and the file may give as well.
 var oidcNames = []string{
 	"public-url", "oidc-issuer", "oidc-client-id", "oidc-client-secret-file", "oidc-cli-client-id", "oidc-file", "join",
 	"oidc-name", "oidc-audience", "oidc-scopes", "oidc-bearer", "oidc-name-claim", "oidc-email-claim", "oidc-groups-claim",
-	"session-idle", "session-life",
+	"session-idle", "session-life", "session-recheck",
 }
 
 func (s *oidcSettings) flags(f *pflag.FlagSet) {
@@ -53,6 +54,7 @@ func (s *oidcSettings) flags(f *pflag.FlagSet) {
 	f.StringVar(&s.provider.GroupsClaim, "oidc-groups-claim", "groups", "claim with the groups, or a path with dots")
 	f.DurationVar(&s.idle, "session-idle", usual.Idle, "a browser is signed out when it was not used for so long")
 	f.DurationVar(&s.life, "session-life", usual.Life, "a browser is signed out after it, used or not")
+	f.DurationVar(&s.recheck, "session-recheck", usual.Recheck, "how old the provider's word may be on a page that is only read")
 	for _, rare := range oidcNames[7:] {
 		// The help is one screen; docs/sign-on.md has them all.
 		_ = f.MarkHidden(rare)
@@ -62,9 +64,12 @@ func (s *oidcSettings) flags(f *pflag.FlagSet) {
 // apply puts them into a server's configuration.
 func (s *oidcSettings) apply(cfg *server.Config) error {
 	cfg.PublicURL = s.publicURL
-	cfg.SignOn.Idle, cfg.SignOn.Life = s.idle, s.life
+	cfg.SignOn.Idle, cfg.SignOn.Life, cfg.SignOn.Recheck = s.idle, s.life, s.recheck
 	if s.idle <= 0 || s.life <= 0 {
 		return usagef("--session-idle and --session-life: want a time such as 12h")
+	}
+	if s.recheck < 0 {
+		return usagef("--session-recheck: want a time such as 2s, or 0 for every page")
 	}
 	for _, text := range s.join {
 		rule, err := signon.ParseRule(text)

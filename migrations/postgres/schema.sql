@@ -372,6 +372,7 @@ CREATE TABLE sessions (
     issuer text COLLATE "C" NOT NULL DEFAULT ''::text,
     renewal bytea NOT NULL DEFAULT '\x'::bytea,
     asked timestamp with time zone NOT NULL DEFAULT '1970-01-01 00:00:00+00'::timestamp with time zone,
+    asking timestamp with time zone,
     CONSTRAINT sessions_hash_check CHECK ((length(hash) = 32)),
     CONSTRAINT sessions_kind_check CHECK ((kind = ANY (ARRAY['browser'::text, 'link'::text, 'bearer'::text]))),
     CONSTRAINT sessions_pkey PRIMARY KEY (hash),

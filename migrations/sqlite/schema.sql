@@ -330,7 +330,7 @@ CREATE TABLE sessions (
     seen    INTEGER NOT NULL,
     until   INTEGER NOT NULL,
     ended   INTEGER
-, issuer TEXT NOT NULL DEFAULT '', renewal BLOB NOT NULL DEFAULT x'', asked INTEGER NOT NULL DEFAULT 0) STRICT, WITHOUT ROWID;
+, issuer TEXT NOT NULL DEFAULT '', renewal BLOB NOT NULL DEFAULT x'', asked INTEGER NOT NULL DEFAULT 0, asking INTEGER) STRICT, WITHOUT ROWID;
 
 CREATE INDEX sessions_of_user ON sessions (user_id);
 

@@ -8,6 +8,7 @@ import (
 	"github.com/teammem/teammem/api"
 	"github.com/teammem/teammem/server/auth"
 	"github.com/teammem/teammem/server/events"
+	"github.com/teammem/teammem/server/signon"
 )
 
 // liveBacklog is how many frames a page may lag behind.
@@ -80,7 +81,7 @@ func (l *liveReader) sees(repo api.RepoSlug) bool { return l.who.Load().MayOn(ap
 // still is asked at every heartbeat.
 func (l *liveReader) still() bool {
 	ctx := l.v.r.Context()
-	user, err := l.v.h.desk.Session(ctx, l.secret)
+	user, err := l.v.h.desk.Session(ctx, l.secret, signon.Lately)
 	if err != nil {
 		return false
 	}

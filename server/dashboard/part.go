@@ -20,7 +20,7 @@ import (
 // Desk is where browsers are known and signed in.
 type Desk interface {
 	Providers() *provider.Set
-	Session(ctx context.Context, secret string) (store.UserID, error)
+	Session(ctx context.Context, secret string, word signon.Word) (store.UserID, error)
 	Enter(ctx context.Context, claims provider.Claims, renewal, old string, from signon.From) (string, error)
 	Linked(ctx context.Context, link string, from signon.From) (store.UserID, error)
 	Follow(ctx context.Context, link, old string, from signon.From) (string, error)

@@ -2,8 +2,10 @@ package dashboard
 
 import (
 	"net/http"
+	"strings"
 
 	"github.com/teammem/teammem/api"
+	"github.com/teammem/teammem/server/signon"
 )
 
 // route is one page, or one thing that a page does.
@@ -14,6 +16,16 @@ type route struct {
 	open    answer // in place of answer, for those who are not signed in
 	repo    bool   // the address must name a repo
 	stream  bool   // it goes on, and is not compressed
+	rights  bool   // it shows who may do what
+}
+
+// word is how fresh a provider's word on the reader has to be: whoever changes something,
+// or looks at rights, does it with those of this moment.
+func (r route) word() signon.Word {
+	if r.rights || r.right == api.Administer || strings.HasPrefix(r.pattern, "POST ") {
+		return signon.Now
+	}
+	return signon.Lately
 }
 
 // routes are all pages, on one screen, with the right that each asks for.
@@ -61,11 +73,11 @@ func (h *Handler) routes() []route {
 		{pattern: "POST /access/remove", right: api.Administer, answer: removeAccess},
 		{pattern: "GET /settings", right: api.Known, answer: showSettings},
 		{pattern: "POST /settings/set", right: api.Administer, answer: changeSettings},
-		{pattern: "GET /tokens", right: api.Known, answer: showTokens},
+		{pattern: "GET /tokens", right: api.Known, answer: showTokens, rights: true},
 		{pattern: "POST /tokens/create", right: api.Known, answer: createToken},
 		{pattern: "POST /tokens/revoke", right: api.Known, answer: revokeToken},
 		{pattern: "GET /clients", right: api.Known, answer: showClients},
-		{pattern: "GET /policy", right: api.Known, answer: showPolicy},
+		{pattern: "GET /policy", right: api.Known, answer: showPolicy, rights: true},
 		{pattern: "POST /policy/set", right: api.Administer, answer: setPolicy},
 		{pattern: "POST /policy/accept", right: api.Accept, answer: acceptFinding},
 		{pattern: "POST /policy/forget", right: api.Accept, answer: forgetFinding},

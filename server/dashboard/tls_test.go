@@ -291,3 +291,33 @@ func TestPlainHTTPFromElsewhere(t *testing.T) {
 		}
 	}
 }
+
+// TestAGroupIsLeftAtTheNextRequest: what a group gave to a browser that is open is gone
+// with the next form, and with the next page of rights.
+func TestAGroupIsLeftAtTheNextRequest(t *testing.T) {
+	srv, box := withProvider(t)
+	b := &team{t: t, Server: srv}
+	b.TokenOf(server.FirstOrganization, "boss", api.Admin)
+	b.as("boss").post("/access/set", "kind", "group", "name", "leads", "pattern", "", "role", "admin").says(t, "leads")
+	groups := func(names ...string) {
+		box.SetUser(devoidc.User{Subject: "sub-dana", Name: "dana", Email: "dana@acme.example", Verified: true, Groups: names})
+	}
+	groups("leads")
+	dana := &visitor{b, alone(t, srv)}
+	asDana(t, dana.http, srv.URL+"/sign-in")
+	for _, c := range []struct {
+		groups []string
+		want   int
+	}{{[]string{"leads"}, http.StatusOK}, {nil, http.StatusForbidden}, {[]string{"leads"}, http.StatusOK}, {[]string{"staff"}, http.StatusForbidden}} {
+		groups(c.groups...)
+		if p := dana.post("/people/set", "name", "new-one", "role", "viewer"); p.status != c.want {
+			t.Errorf("in %v a form is answered %d, want %d", c.groups, p.status, c.want)
+		}
+		groups("leads")
+		dana.get("/people")
+		groups(c.groups...)
+		if p := dana.get("/people"); p.status != c.want {
+			t.Errorf("in %v a page of rights is answered %d, want %d", c.groups, p.status, c.want)
+		}
+	}
+}

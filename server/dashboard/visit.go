@@ -34,7 +34,7 @@ type visit struct {
 // answered.
 func (h *Handler) signedIn(route route) answer {
 	return func(w http.ResponseWriter, r *http.Request) error {
-		user, err := h.desk.Session(r.Context(), h.cookie(r, sessionCookie))
+		user, err := h.desk.Session(r.Context(), h.cookie(r, sessionCookie), route.word())
 		if errors.Is(err, signon.ErrNoSession) {
 			return h.signedOut(w, r)
 		}

@@ -1,27 +1,34 @@
 package signon
 
 import (
-	"context"
 	"crypto/aes"
 	"crypto/cipher"
 	"crypto/hkdf"
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/json"
-	"errors"
-	"fmt"
 	"time"
 
-	"github.com/teammem/teammem/server/auth/provider"
 	"github.com/teammem/teammem/server/store"
 )
 
 const (
-	// AskEvery is how long a browser's session goes by what its provider said
-	// before: the first request after it asks anew. Pages are looked at in bursts.
-	AskEvery = 15 * time.Second
-	// askWithin bounds how long a page waits for a provider.
+	// askWithin bounds how long a provider is waited for.
 	askWithin = 3 * time.Second
+	// lookEvery is how often is looked whether another server has its answer.
+	lookEvery = 20 * time.Millisecond
+	// away is how long a provider that did not answer is not asked again.
+	away = 5 * time.Second
+)
+
+// Word is how fresh a provider's word on whoever is signed in has to be.
+type Word int
+
+// The words.
+const (
+	Now    Word = iota // the question begins after the request came
+	Lately             // at most [Config.Recheck] old
+	AnyAge             // not asked for
 )
 
 // vouched is on whose word a session stands. It is stored sealed with a key that is
@@ -77,54 +84,4 @@ func boxOf(secret string) cipher.AEAD {
 		panic(err)
 	}
 	return box
-}
-
-// renew asks the provider of a session anew, where [AskEvery] has passed: groups that
-// were left are left here, and a sign-in that the provider ended is [ErrNoSession].
-// A provider that does not answer ends nothing. Of several requests, on any server,
-// one asks; a provider takes what renews a sign-in once.
-func (d *Desk) renew(ctx context.Context, secret string, s store.Session) error {
-	now := d.now()
-	if s.Renewal == "" || now.Sub(s.Asked) < AskEvery {
-		return nil
-	}
-	p := d.providers.By(s.Issuer)
-	by, ok := unseal(secret, s)
-	if p == nil || !ok {
-		return nil
-	}
-	mine, err := d.store.RenewSession(ctx, s.Hash, s.Asked, now, s.Renewal)
-	d.drop(s.Hash)
-	if err != nil || !mine {
-		return err
-	}
-	// Begun, it is brought to its end, whether or not the browser waits for it: else
-	// what renews the sign-in next would be lost.
-	ctx, stop := context.WithTimeout(context.WithoutCancel(ctx), askWithin)
-	defer stop()
-	claims, next, err := p.Renew(ctx, by.Subject, by.Renewal)
-	var refusal *provider.Refusal
-	switch {
-	case errors.As(err, &refusal):
-		d.log.Info("a browser is signed out, as the identity provider ended its sign-in", "issuer", s.Issuer, "why", refusal.Reason)
-		if err := d.end(ctx, secret); err != nil {
-			return err
-		}
-		return ErrNoSession
-	case err != nil:
-		d.log.Warn("the identity provider was asked about somebody who is signed in, and did not answer", "issuer", s.Issuer)
-		return nil
-	}
-	if next != by.Renewal {
-		by.Renewal = next
-		if _, err := d.store.RenewSession(ctx, s.Hash, now, now, by.seal(secret)); err != nil {
-			return fmt.Errorf("keep what renews a session: %w", err)
-		}
-		d.drop(s.Hash)
-	}
-	in, err := d.store.Memberships(ctx, s.User)
-	if err != nil {
-		return fmt.Errorf("find the memberships: %w", err)
-	}
-	return d.regroup(ctx, in, s.User, claims, From{How: "provider"})
 }

@@ -73,7 +73,7 @@ func (d *Desk) issue(ctx context.Context, kind store.SessionKind, user store.Use
 	now := d.now()
 	err := d.store.AddSession(ctx, store.Session{
 		Hash: hashOf(secret), Kind: kind, User: user, Created: now, Seen: now, Until: now.Add(life),
-		Issuer: by.issuer, Renewal: by.seal(secret), Asked: now,
+		Issuer: by.issuer, Renewal: by.seal(secret), Asks: store.Asks{Asked: now},
 	})
 	if err != nil {
 		return "", fmt.Errorf("begin a session: %w", err)
@@ -131,9 +131,9 @@ func (d *Desk) Follow(ctx context.Context, link, old string, from From) (secret 
 	return d.begin(ctx, user, vouched{}, old, from)
 }
 
-// Session finds whose browser shows a secret. Otherwise the error is
-// [ErrNoSession], or the store's.
-func (d *Desk) Session(ctx context.Context, secret string) (store.UserID, error) {
+// Session finds whose browser shows a secret, on a word of their provider that is as
+// fresh as it has to be. Otherwise the error is [ErrNoSession], or the store's.
+func (d *Desk) Session(ctx context.Context, secret string, word Word) (store.UserID, error) {
 	hash, now := hashOf(secret), d.now()
 	s, err := d.session(ctx, hash)
 	switch {
@@ -144,7 +144,7 @@ func (d *Desk) Session(ctx context.Context, secret string) (store.UserID, error)
 	case s.Kind != store.BrowserSession, !s.Ended.IsZero(), !now.Before(s.Until), now.Sub(s.Seen) >= d.cfg.Idle:
 		return 0, ErrNoSession
 	}
-	if err := d.renew(ctx, secret, s); err != nil {
+	if err := d.renew(ctx, secret, s, word); err != nil {
 		return 0, err
 	}
 	if now.Sub(s.Seen) >= touchEvery {
@@ -203,7 +203,7 @@ func (d *Desk) end(ctx context.Context, secret string) error {
 
 // Leave signs a browser out, and with everywhere all others of the same person.
 func (d *Desk) Leave(ctx context.Context, secret string, everywhere bool, from From) error {
-	user, err := d.Session(ctx, secret)
+	user, err := d.Session(ctx, secret, AnyAge)
 	if errors.Is(err, ErrNoSession) {
 		return nil
 	}

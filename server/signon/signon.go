@@ -14,8 +14,10 @@
 // Browsers are known by a secret in a cookie, of which a hash is stored. A session
 // ends when it is signed out, here or on another server of the database, within
 // [FoundFor]; when it was not used for a while; and at an age, however it is used.
-// While it is used its provider is asked every [AskEvery] whether the person is still
-// there, and in which groups.
+// Its provider is asked whether the person is still there, and in which groups: before
+// whatever changes something or shows rights, and before a page that is only read where
+// the last answer is older than [Config.Recheck]. A question is asked once, however many
+// requests and servers wait for its answer.
 //
 // auth asks it about bearer tokens, the dashboard about browsers. It knows no HTTP
 // and no SQL.
@@ -49,7 +51,7 @@ type Store interface {
 	AddSession(ctx context.Context, s store.Session) error
 	Session(ctx context.Context, hash [32]byte) (store.Session, error)
 	TouchSession(ctx context.Context, hash [32]byte, at time.Time) error
-	RenewSession(ctx context.Context, hash [32]byte, was, is time.Time, renewal string) (bool, error)
+	RenewSession(ctx context.Context, hash [32]byte, was, is store.Asks, renewal string) (bool, error)
 	EndSession(ctx context.Context, hash [32]byte, at time.Time) (store.Session, error)
 	EndSessions(ctx context.Context, user store.UserID, kind store.SessionKind, at time.Time) (int, error)
 	Invitations(ctx context.Context, org store.OrgID, email string) ([]store.Invitation, error)
@@ -65,13 +67,16 @@ type Config struct {
 	Idle  time.Duration // an unused browser session ends after it
 	Life  time.Duration // any browser session ends after it
 	Links time.Duration // a sign-in link holds so long
+	// Recheck is how old a provider's word may be where something is only read.
+	Recheck time.Duration
 	// Refused hears when somebody known is refused; nil for nobody. It must not wait.
 	Refused func(auth.Refusal)
 }
 
-// DefaultConfig is a working day without use, and a week at most.
+// DefaultConfig is a working day without use, and a week at most; pages are looked at
+// in bursts.
 func DefaultConfig() Config {
-	return Config{Idle: 12 * time.Hour, Life: 7 * 24 * time.Hour, Links: 15 * time.Minute}
+	return Config{Idle: 12 * time.Hour, Life: 7 * 24 * time.Hour, Links: 15 * time.Minute, Recheck: 2 * time.Second}
 }
 
 // From is where a sign-in comes from, for the audit.
@@ -93,6 +98,10 @@ type Desk struct {
 	mu       sync.Mutex
 	found    map[[32]byte]found
 	admitted map[[32]byte]store.UserID // by the hash of a token that was verified
+	// questions are those under way; away until when a provider is not asked.
+	questions map[[32]byte]*question
+	away      map[string]time.Time
+	gone      time.Duration // after it another server that asks has gone
 }
 
 // found is what was found under a hash not long ago.
@@ -103,7 +112,10 @@ type found struct {
 
 // New makes a Desk. forget is called when somebody's groups or membership changed.
 func New(log *slog.Logger, s Store, providers *provider.Set, now func() time.Time, cfg Config, forget func()) *Desk {
-	return &Desk{log: log, store: s, providers: providers, now: now, cfg: cfg, forget: forget, found: map[[32]byte]found{}, admitted: map[[32]byte]store.UserID{}}
+	return &Desk{
+		log: log, store: s, providers: providers, now: now, cfg: cfg, forget: forget, found: map[[32]byte]found{}, admitted: map[[32]byte]store.UserID{},
+		questions: map[[32]byte]*question{}, away: map[string]time.Time{}, gone: askWithin + askWithin/4,
+	}
 }
 
 // Providers are those that people sign in with.

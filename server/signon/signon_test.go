@@ -117,7 +117,7 @@ func TestSameNameIsNoIdentity(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	user, err := f.a.Session(ctx, secret)
+	user, err := f.a.Session(ctx, secret, Now)
 	if m := f.member(user); err != nil || user == token.User || m.Name != "dana-2" || m.Role != api.Member || m.Groups != "eng" {
 		t.Errorf("%+v, %v", m, err)
 	}
@@ -125,7 +125,7 @@ func TestSameNameIsNoIdentity(t *testing.T) {
 	if secret, err = f.a.Enter(ctx, f.claims("sub-2"), "", "", From{}); err != nil {
 		t.Fatal(err)
 	}
-	if user, err = f.a.Session(ctx, secret); err != nil || user != token.User {
+	if user, err = f.a.Session(ctx, secret, Now); err != nil || user != token.User {
 		t.Errorf("the invited one is user %d, %v; want %d", user, err, token.User)
 	}
 	if left, err := f.store.Invitations(ctx, f.org.ID, ""); err != nil || len(left) != 0 {
@@ -168,7 +168,7 @@ func TestSessionsEnd(t *testing.T) {
 	}
 	want := func(d *Desk, secret string, alive bool, when string) {
 		t.Helper()
-		if _, err := d.Session(ctx, secret); (err == nil) != alive || err != nil && !errors.Is(err, ErrNoSession) {
+		if _, err := d.Session(ctx, secret, Now); (err == nil) != alive || err != nil && !errors.Is(err, ErrNoSession) {
 			t.Errorf("%s: %v", when, err)
 		}
 	}
@@ -208,7 +208,7 @@ func TestLinksWorkOnce(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := f.a.Session(ctx, link); !errors.Is(err, ErrNoSession) {
+	if _, err := f.a.Session(ctx, link, Now); !errors.Is(err, ErrNoSession) {
 		t.Errorf("a link is a session: %v", err)
 	}
 	for range 3 {

@@ -41,7 +41,14 @@ type Session struct {
 	// on the person, sealed for whoever holds the secret; both may be empty.
 	Issuer  string
 	Renewal string
-	Asked   time.Time // when the provider was asked last
+	Asks
+}
+
+// Asks is when a session's provider was asked whether the person is still there, and
+// in which groups.
+type Asks struct {
+	Asked  time.Time // when the last question that was answered began
+	Asking time.Time // when the one began that has no answer yet; zero: there is none
 }
 
 // Invitation lets whoever signs in first with a verified address join an

@@ -120,10 +120,10 @@ type Store interface {
 	Session(ctx context.Context, hash [32]byte) (Session, error)
 	// TouchSession notes when a session was last used. It never goes back.
 	TouchSession(ctx context.Context, hash [32]byte, at time.Time) error
-	// RenewSession notes that the provider of a session was asked, and what it takes
-	// next time. It changes nothing, and says so, where the session was not last
-	// asked about at was, or has ended: of several who want to ask only one does.
-	RenewSession(ctx context.Context, hash [32]byte, was, is time.Time, renewal string) (bool, error)
+	// RenewSession notes that the provider of a session is asked, or was, and what it
+	// takes next time. It changes nothing, and says so, where the session does not
+	// stand as in was, or has ended: of several who want to ask only one does.
+	RenewSession(ctx context.Context, hash [32]byte, was, is Asks, renewal string) (bool, error)
 	// EndSession ends a session. Of several who do only one succeeds; the others
 	// get [ErrNotFound].
 	EndSession(ctx context.Context, hash [32]byte, at time.Time) (Session, error)

@@ -99,7 +99,7 @@ func (s *Store) AddSession(ctx context.Context, session store.Session) error {
 			return nil
 		}
 		session.Created, session.Seen = kept(session.Created), kept(session.Seen)
-		session.Until, session.Ended, session.Asked = kept(session.Until), kept(session.Ended), kept(session.Asked)
+		session.Until, session.Ended, session.Asks = kept(session.Until), kept(session.Ended), keptAsks(session.Asks)
 		next.signOn.sessions = next.signOn.sessions.with(string(session.Hash[:]), session)
 		return nil
 	})
@@ -130,18 +130,22 @@ func (s *Store) TouchSession(ctx context.Context, hash [32]byte, at time.Time) e
 	})
 }
 
-// RenewSession notes that a session's provider was asked, see [store.Store].
-func (s *Store) RenewSession(ctx context.Context, hash [32]byte, was, is time.Time, renewal string) (renewed bool, err error) {
+// RenewSession notes that a session's provider is asked, or was, see [store.Store].
+func (s *Store) RenewSession(ctx context.Context, hash [32]byte, was, is store.Asks, renewal string) (renewed bool, err error) {
 	err = s.write(ctx, func(next *state) error {
 		session, ok := next.signOn.sessions.get(string(hash[:]))
-		if !ok || session.Kind == "" || !session.Ended.IsZero() || !session.Asked.Equal(kept(was)) {
+		if !ok || session.Kind == "" || !session.Ended.IsZero() || session.Asks != keptAsks(was) {
 			return nil
 		}
-		session.Asked, session.Renewal, renewed = kept(is), renewal, true
+		session.Asks, session.Renewal, renewed = keptAsks(is), renewal, true
 		next.signOn.sessions = next.signOn.sessions.with(string(hash[:]), session)
 		return nil
 	})
 	return renewed, err
+}
+
+func keptAsks(a store.Asks) store.Asks {
+	return store.Asks{Asked: kept(a.Asked), Asking: kept(a.Asking)}
 }
 
 // EndSession ends a session, once. [store.ErrNotFound].
@@ -151,7 +155,7 @@ func (s *Store) EndSession(ctx context.Context, hash [32]byte, at time.Time) (en
 		if !ok || session.Kind == "" || !session.Ended.IsZero() {
 			return fmt.Errorf("session: %w", store.ErrNotFound)
 		}
-		session.Ended, session.Renewal = kept(at), ""
+		session.Ended, session.Renewal, session.Asking = kept(at), "", time.Time{}
 		ended = session
 		next.signOn.sessions = next.signOn.sessions.with(string(hash[:]), session)
 		return nil
@@ -165,7 +169,7 @@ func (s *Store) EndSessions(ctx context.Context, user store.UserID, kind store.S
 		n = 0
 		for hash, session := range next.signOn.sessions.all() {
 			if session.User == user && session.Kind == kind && session.Ended.IsZero() && session.Until.After(at) {
-				session.Ended, session.Renewal = kept(at), ""
+				session.Ended, session.Renewal, session.Asking = kept(at), "", time.Time{}
 				next.signOn.sessions = next.signOn.sessions.with(hash, session)
 				n++
 			}

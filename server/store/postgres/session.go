@@ -17,14 +17,14 @@ const (
 	insertIdentity = `INSERT INTO identities (issuer, subject, user_id, created, vouched) VALUES ($1, $2, $3, $4, to_timestamp(0)) ON CONFLICT (issuer, subject) DO NOTHING`
 	vouchIdentity  = `UPDATE identities SET vouched = $3 WHERE issuer = $1 AND subject = $2 AND vouched <= $3`
 
-	sessionColumns = `hash, kind, user_id, created, seen, until, ended, issuer, renewal, asked`
+	sessionColumns = `hash, kind, user_id, created, seen, until, ended, issuer, renewal, asked, asking`
 	selectSession  = `SELECT ` + sessionColumns + ` FROM sessions WHERE hash = $1`
-	insertSession  = `INSERT INTO sessions (` + sessionColumns + `) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10) ON CONFLICT (hash) DO NOTHING`
+	insertSession  = `INSERT INTO sessions (` + sessionColumns + `) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11) ON CONFLICT (hash) DO NOTHING`
 	dropSessions   = `DELETE FROM sessions WHERE until < $1`
 	touchSession   = `UPDATE sessions SET seen = $2 WHERE hash = $1 AND seen < $2`
-	renewSession   = `UPDATE sessions SET asked = $3, renewal = $4 WHERE hash = $1 AND asked = $2 AND ended IS NULL`
-	endSession     = `UPDATE sessions SET ended = $2, renewal = '' WHERE hash = $1 AND ended IS NULL RETURNING ` + sessionColumns
-	endSessionsOf  = `UPDATE sessions SET ended = $3, renewal = '' WHERE user_id = $1 AND kind = $2 AND ended IS NULL AND until > $3`
+	renewSession   = `UPDATE sessions SET asked = $4, asking = $5, renewal = $6 WHERE hash = $1 AND asked = $2 AND asking IS NOT DISTINCT FROM $3 AND ended IS NULL`
+	endSession     = `UPDATE sessions SET ended = $2, renewal = '', asking = NULL WHERE hash = $1 AND ended IS NULL RETURNING ` + sessionColumns
+	endSessionsOf  = `UPDATE sessions SET ended = $3, renewal = '', asking = NULL WHERE user_id = $1 AND kind = $2 AND ended IS NULL AND until > $3`
 
 	selectInvitations = `SELECT org_id, email, user_name, role, created, until FROM invitations
 WHERE ($1::bigint = 0 OR org_id = $1) AND ($2::text = '' OR email = $2) ORDER BY org_id, email`
@@ -84,7 +84,7 @@ func (db *DB) AddSession(ctx context.Context, s store.Session) error {
 			return err
 		}
 		_, err := conn.Exec(ctx, insertSession, s.Hash[:], string(s.Kind), int64(s.User), millis(s.Created), millis(s.Seen), millis(s.Until), instant(s.Ended),
-			s.Issuer, []byte(s.Renewal), millis(s.Asked))
+			s.Issuer, []byte(s.Renewal), millis(s.Asked), instant(s.Asking))
 		return err
 	})
 }
@@ -100,11 +100,11 @@ func (db *DB) Session(ctx context.Context, hash [32]byte) (s store.Session, err 
 
 func scanSession(row pgx.Row) (s store.Session, err error) {
 	var kind string
-	var ended *time.Time
+	var ended, asking *time.Time
 	var renewal []byte
-	err = row.Scan((*hash)(&s.Hash), &kind, (*int64)(&s.User), &s.Created, &s.Seen, &s.Until, &ended, &s.Issuer, &renewal, &s.Asked)
+	err = row.Scan((*hash)(&s.Hash), &kind, (*int64)(&s.User), &s.Created, &s.Seen, &s.Until, &ended, &s.Issuer, &renewal, &s.Asked, &asking)
 	s.Kind, s.Created, s.Seen, s.Until, s.Ended = store.SessionKind(kind), s.Created.UTC(), s.Seen.UTC(), s.Until.UTC(), moment(ended)
-	s.Renewal, s.Asked = string(renewal), s.Asked.UTC()
+	s.Renewal, s.Asked, s.Asking = string(renewal), s.Asked.UTC(), moment(asking)
 	return s, err
 }
 
@@ -116,10 +116,10 @@ func (db *DB) TouchSession(ctx context.Context, hash [32]byte, at time.Time) err
 	})
 }
 
-// RenewSession notes that a session's provider was asked, see [store.Store].
-func (db *DB) RenewSession(ctx context.Context, hash [32]byte, was, is time.Time, renewal string) (renewed bool, err error) {
+// RenewSession notes that a session's provider is asked, or was, see [store.Store].
+func (db *DB) RenewSession(ctx context.Context, hash [32]byte, was, is store.Asks, renewal string) (renewed bool, err error) {
 	err = db.read(ctx, "renewing a session", func(conn *pgxpool.Conn) error {
-		tag, err := conn.Exec(ctx, renewSession, hash[:], millis(was), millis(is), []byte(renewal))
+		tag, err := conn.Exec(ctx, renewSession, hash[:], millis(was.Asked), instant(was.Asking), millis(is.Asked), instant(is.Asking), []byte(renewal))
 		renewed = tag.RowsAffected() > 0
 		return err
 	})

@@ -14,14 +14,14 @@ const (
 	insertIdentity = `INSERT INTO identities (issuer, subject, user_id, created, vouched) VALUES (?, ?, ?, ?, 0)`
 	vouchIdentity  = `UPDATE identities SET vouched = ?3 WHERE issuer = ?1 AND subject = ?2 AND vouched <= ?3`
 
-	sessionColumns = `hash, kind, user_id, created, seen, until, ended, issuer, renewal, asked`
+	sessionColumns = `hash, kind, user_id, created, seen, until, ended, issuer, renewal, asked, asking`
 	selectSession  = `SELECT ` + sessionColumns + ` FROM sessions WHERE hash = ?`
-	insertSession  = `INSERT INTO sessions (` + sessionColumns + `) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (hash) DO NOTHING`
+	insertSession  = `INSERT INTO sessions (` + sessionColumns + `) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (hash) DO NOTHING`
 	dropSessions   = `DELETE FROM sessions WHERE until < ?`
 	touchSession   = `UPDATE sessions SET seen = ?2 WHERE hash = ?1 AND seen < ?2`
-	renewSession   = `UPDATE sessions SET asked = ?3, renewal = ?4 WHERE hash = ?1 AND asked = ?2 AND ended IS NULL`
-	endSession     = `UPDATE sessions SET ended = ?2, renewal = x'' WHERE hash = ?1 AND ended IS NULL RETURNING ` + sessionColumns
-	endSessionsOf  = `UPDATE sessions SET ended = ?3, renewal = x'' WHERE user_id = ?1 AND kind = ?2 AND ended IS NULL AND until > ?3`
+	renewSession   = `UPDATE sessions SET asked = ?4, asking = ?5, renewal = ?6 WHERE hash = ?1 AND asked = ?2 AND asking IS ?3 AND ended IS NULL`
+	endSession     = `UPDATE sessions SET ended = ?2, renewal = x'', asking = NULL WHERE hash = ?1 AND ended IS NULL RETURNING ` + sessionColumns
+	endSessionsOf  = `UPDATE sessions SET ended = ?3, renewal = x'', asking = NULL WHERE user_id = ?1 AND kind = ?2 AND ended IS NULL AND until > ?3`
 
 	selectInvitations = `SELECT org_id, email, user_name, role, created, until FROM invitations
 WHERE (?1 = 0 OR org_id = ?1) AND (?2 = '' OR email = ?2) ORDER BY org_id, email`
@@ -78,7 +78,7 @@ func (db *DB) AddSession(ctx context.Context, s store.Session) error {
 			return err
 		}
 		_, err := tx.ExecContext(ctx, insertSession, s.Hash[:], string(s.Kind), s.User, s.Created.UnixMilli(), s.Seen.UnixMilli(), s.Until.UnixMilli(), instant(s.Ended),
-			s.Issuer, []byte(s.Renewal), s.Asked.UnixMilli())
+			s.Issuer, []byte(s.Renewal), s.Asked.UnixMilli(), instant(s.Asking))
 		return err
 	})
 }
@@ -94,7 +94,7 @@ func (db *DB) Session(ctx context.Context, hash [32]byte) (s store.Session, err 
 
 func scanSession(row scanner) (s store.Session, err error) {
 	err = row.Scan((*hash)(&s.Hash), &s.Kind, &s.User, (*moment)(&s.Created), (*moment)(&s.Seen), (*moment)(&s.Until), (*moment)(&s.Ended),
-		&s.Issuer, &s.Renewal, (*moment)(&s.Asked))
+		&s.Issuer, &s.Renewal, (*moment)(&s.Asked), (*moment)(&s.Asking))
 	return s, err
 }
 
@@ -106,10 +106,10 @@ func (db *DB) TouchSession(ctx context.Context, hash [32]byte, at time.Time) err
 	})
 }
 
-// RenewSession notes that a session's provider was asked, see [store.Store].
-func (db *DB) RenewSession(ctx context.Context, hash [32]byte, was, is time.Time, renewal string) (renewed bool, err error) {
+// RenewSession notes that a session's provider is asked, or was, see [store.Store].
+func (db *DB) RenewSession(ctx context.Context, hash [32]byte, was, is store.Asks, renewal string) (renewed bool, err error) {
 	err = db.change(ctx, "renewing a session", func(ctx context.Context, tx *sql.Tx) error {
-		result, err := tx.ExecContext(ctx, renewSession, hash[:], was.UnixMilli(), is.UnixMilli(), []byte(renewal))
+		result, err := tx.ExecContext(ctx, renewSession, hash[:], was.Asked.UnixMilli(), instant(was.Asking), is.Asked.UnixMilli(), instant(is.Asking), []byte(renewal))
 		if err != nil {
 			return err
 		}

@@ -65,7 +65,7 @@ func testVouching(t *testing.T, w *world) {
 }
 
 func newSession(w *world, kind store.SessionKind) store.Session {
-	s := store.Session{Kind: kind, User: w.token.User, Created: at(0), Seen: at(0), Until: at(60), Issuer: "https://login.example", Renewal: "sealed \x00\xff", Asked: at(0)}
+	s := store.Session{Kind: kind, User: w.token.User, Created: at(0), Seen: at(0), Until: at(60), Issuer: "https://login.example", Renewal: "sealed \x00\xff", Asks: store.Asks{Asked: at(0)}}
 	_, _ = rand.Read(s.Hash[:])
 	return s
 }
@@ -97,11 +97,11 @@ func testSessions(t *testing.T, w *world) {
 	want(s)
 	testRenewal(t, w, &s)
 	want(s)
-	s.Ended, s.Renewal = at(9), ""
+	s.Ended, s.Renewal, s.Asking = at(9), "", time.Time{}
 	if got, err := w.store.EndSession(ctx, s.Hash, at(9)); err != nil || got != s {
 		t.Errorf("EndSession: %+v, %v", got, err)
 	}
-	if renewed, err := w.store.RenewSession(ctx, s.Hash, s.Asked, at(11), "again"); renewed || err != nil {
+	if renewed, err := w.store.RenewSession(ctx, s.Hash, s.Asks, store.Asks{Asked: at(11)}, "again"); renewed || err != nil {
 		t.Errorf("renewed after its end: %v, %v", renewed, err)
 	}
 	if _, err := w.store.EndSession(ctx, s.Hash, at(10)); !errors.Is(err, store.ErrNotFound) {
@@ -120,20 +120,28 @@ func testSessions(t *testing.T, w *world) {
 	}
 }
 
-// testRenewal: of two who want to ask a session's provider only one does.
+// testRenewal: of two who want to ask a session's provider only one does, and nobody
+// else notes what it heard.
 func testRenewal(t *testing.T, w *world, s *store.Session) {
 	t.Helper()
+	idle, asking, answered := store.Asks{Asked: at(0)}, store.Asks{Asked: at(0), Asking: at(8)}, store.Asks{Asked: at(8)}
 	for _, c := range []struct {
-		was, is api.Version
+		was, is store.Asks
 		renewal string
 		want    bool
-	}{{0, 8, s.Renewal, true}, {0, 8, "too late", false}, {8, 8, "next", true}} {
-		renewed, err := w.store.RenewSession(t.Context(), s.Hash, at(c.was), at(c.is), c.renewal)
+	}{
+		{idle, asking, s.Renewal, true},
+		{idle, asking, "too late", false},
+		{idle, answered, "not asked", false},
+		{asking, answered, "next", true},
+		{answered, store.Asks{Asked: at(8), Asking: at(9)}, "next", true},
+	} {
+		renewed, err := w.store.RenewSession(t.Context(), s.Hash, c.was, c.is, c.renewal)
 		if renewed != c.want || err != nil {
-			t.Errorf("asked about at %d, then at %d: %v, %v; want %v", c.was, c.is, renewed, err, c.want)
+			t.Errorf("asked %+v, then %+v: %v, %v; want %v", c.was, c.is, renewed, err, c.want)
 		}
 	}
-	s.Asked, s.Renewal = at(8), "next"
+	s.Asks, s.Renewal = store.Asks{Asked: at(8), Asking: at(9)}, "next"
 }
 
 // testSessionsOfUser: signing out everywhere ends what is of the kind and the user,

@@ -1,0 +1,2 @@
+ALTER TABLE sessions
+    DROP COLUMN asking;
