@@ -93,6 +93,7 @@ var DefaultBounds = Bounds{Entries: 100_000, EntryBytes: 4 << 20, Bytes: 1 << 30
 const (
 	maxManifest = 64 << 20
 	maxHistory  = 16 << 30 // it is read through and not kept
+	maxFilling  = 1 << 20  // zeros behind the end, which tars are filled up with to some block
 	maxWindow   = 64 << 20 // of what zstd may look back at
 )
 

@@ -241,12 +241,10 @@ func (r *reader) end() error {
 	buffer := make([]byte, 32<<10)
 	for filled := 0; ; {
 		n, err := r.rest.Read(buffer)
-		for _, b := range buffer[:n] {
-			if b != 0 {
-				return &DamagedError{r.place, "is not the end: more follows"}
-			}
+		if bytes.Count(buffer[:n], []byte{0}) != n {
+			return &DamagedError{r.place, "is not the end: more follows"}
 		}
-		if filled += n; filled > maxManifest {
+		if filled += n; filled > maxFilling {
 			return &DamagedError{r.place, "is followed by more zeros than any program writes"}
 		}
 		switch {
