@@ -36,7 +36,7 @@ var walls = []wall{
 	{"server/dashboard", "api api/memory server/audit server/auth server/auth/provider server/events server/figures server/leak server/ledger server/organization server/reading server/search server/signon server/store web", "pages for people: they ask the rules and show, and decide nothing"},
 	{"web", "", "a cellar: it embeds files and nothing more"},
 	{"server/metrics", "", "what is counted comes in as words and numbers; who counts knows nothing of what is counted"},
-	{"server/backup", "api server/store", "a backup is rows in a file: it knows neither SQL nor files, and the same for both databases"},
+	{"server/backup", "api server/audit server/store", "a backup is rows in a file: it knows neither SQL nor files, and the same for both databases; an organization that moves has a record of that"},
 	{"server/events", "api", "it passes on that something changed; it knows neither who listens nor what is kept"},
 	{"server/audit", "api", "the trail's form must not depend on who writes it or where it is kept"},
 	{"server/store", "api server/audit", "the storage contract knows the nouns and no rule"},

@@ -109,6 +109,9 @@ func restore(ctx context.Context, log *slog.Logger, database string, file io.Rea
 		return sum, err
 	}
 	defer from.Close()
+	if of := from.Head().Organization; of != nil {
+		return sum, WithHint(fmt.Errorf("the file is of one organization, %s, not of a database", of.Name), "server org import adds it to a database")
+	}
 	if err := d.prepare(ctx, log, database, from.Head()); err != nil {
 		return sum, err
 	}

@@ -19,11 +19,11 @@ import (
 func (p *program) orgCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "org",
-		Short: "Make, list and change organizations",
+		Short: "Make, list, change and move organizations",
 		Args:  noArgs,
 		RunE:  needsCommand,
 	}
-	cmd.AddCommand(p.orgCreateCommand(), p.orgListCommand(), p.orgSetCommand())
+	cmd.AddCommand(p.orgCreateCommand(), p.orgListCommand(), p.orgSetCommand(), p.orgExportCommand(), p.orgImportCommand())
 	return cmd
 }
 

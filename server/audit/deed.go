@@ -21,6 +21,8 @@ const (
 	ActionTokenRevoke  = "token.revoke"
 	ActionOrgCreate    = "organization.create"
 	ActionLimits       = "organization.set"
+	ActionOrgExport    = "organization.export"
+	ActionOrgImport    = "organization.import"
 	ActionRename       = "repo.rename"
 	ActionForgetName   = "repo.forget"
 	ActionPolicy       = "policy.set"
@@ -61,4 +63,11 @@ type Checkpoint struct {
 	Repo    string `json:"repo"`
 	Version int64  `json:"version"`
 	Hash    string `json:"hash"`
+}
+
+// Brought is what the record of an organization that came from another database says:
+// what was added to the numbers of its repos' chains, which the records before name.
+type Brought struct {
+	Shift int64  `json:"shift"`
+	ID    string `json:"id"` // of the organization, from now on
 }

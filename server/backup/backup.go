@@ -44,6 +44,8 @@ type Head struct {
 	Epoch    api.Epoch `json:"epoch"` // of the database that it was taken of
 	Database string    `json:"database"`
 	Server   string    `json:"server"` // the version of the program
+	// Organization is that whose rows these are; nil for a whole database.
+	Organization *Org `json:"organization,omitempty"`
 }
 
 // Summary says what stands in a backup. What was written counts rows only; what was

@@ -106,3 +106,6 @@ func checksumOf(live []store.Row) api.Checksum {
 	}
 	return whole.checksum()
 }
+
+// ChecksumOf is the checksum that a repo has which holds these live rows.
+func ChecksumOf(live []store.Row) api.Checksum { return checksumOf(live) }

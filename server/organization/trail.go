@@ -119,6 +119,7 @@ func (r *Rules) Verify(ctx context.Context, org store.OrgID) (records int, err e
 				return &BrokenError{Chain: c.Name(), Seq: record.Seq, Why: "a checkpoint in the organization's chain has another hash"}
 			}
 			if c.Repo == "" {
+				vouched = moved(vouched, record)
 				vouch(vouched, record)
 			}
 			records++
@@ -156,6 +157,28 @@ func vouch(vouched map[[2]int64]string, record audit.Record) {
 	for _, c := range says.After {
 		vouched[place(c.Chain, c.Version)] = c.Hash
 	}
+}
+
+// moved gives the places by the numbers that chains have from a record on: where the
+// organization was brought here from another database, its repos' chains have others.
+func moved(vouched map[[2]int64]string, record audit.Record) map[[2]int64]string {
+	if record.Action != audit.ActionOrgImport {
+		return vouched
+	}
+	var says struct {
+		After audit.Brought `json:"after"`
+	}
+	if json.Unmarshal(record.Subject, &says) != nil {
+		return vouched
+	}
+	now := make(map[[2]int64]string, len(vouched))
+	for at, hash := range vouched {
+		if at[0] != 0 { // the organization's own
+			at[0] += says.After.Shift
+		}
+		now[at] = hash
+	}
+	return now
 }
 
 // mostMarks is how many repos one checkpoint takes.

@@ -53,7 +53,8 @@ func (db *DB) Export(ctx context.Context, begin func(store.Table) error, row fun
 			return err
 		}
 		for _, table := range tables {
-			if err := exportTable(ctx, tx, table, begin, row); err != nil {
+			query := "SELECT " + columnsOf(table.Columns) + " FROM " + pgx.Identifier{table.Name}.Sanitize()
+			if err := exportTable(ctx, tx, table, query, nil, begin, row); err != nil {
 				return fmt.Errorf("table %s: %w", table.Name, err)
 			}
 		}
@@ -85,6 +86,15 @@ func tablesOf(ctx context.Context, tx pgx.Tx) ([]typedTable, error) {
 	return tables, err
 }
 
+func tablesByName(ctx context.Context, tx pgx.Tx) (map[string]typedTable, error) {
+	tables, err := tablesOf(ctx, tx)
+	known := map[string]typedTable{}
+	for _, table := range tables {
+		known[table.Name] = table
+	}
+	return known, err
+}
+
 func columnsOf(columns []string) string {
 	quoted := make([]string, len(columns))
 	for i, column := range columns {
@@ -93,11 +103,11 @@ func columnsOf(columns []string) string {
 	return strings.Join(quoted, ", ")
 }
 
-func exportTable(ctx context.Context, tx pgx.Tx, table typedTable, begin func(store.Table) error, row func([]any) error) error {
+func exportTable(ctx context.Context, tx pgx.Tx, table typedTable, query string, args []any, begin func(store.Table) error, row func([]any) error) error {
 	if err := begin(table.Table); err != nil {
 		return err
 	}
-	rows, err := tx.Query(ctx, "SELECT "+columnsOf(table.Columns)+" FROM "+pgx.Identifier{table.Name}.Sanitize())
+	rows, err := tx.Query(ctx, query, args...)
 	if err != nil {
 		return err
 	}
@@ -188,13 +198,9 @@ func fill(ctx context.Context, tx pgx.Tx, next store.Rows) error {
 	if full {
 		return store.ErrExists
 	}
-	tables, err := tablesOf(ctx, tx)
+	known, err := tablesByName(ctx, tx)
 	if err != nil {
 		return err
-	}
-	known := map[string]typedTable{}
-	for _, table := range tables {
-		known[table.Name] = table
 	}
 	if err := importTables(ctx, tx, known, next); err != nil {
 		return err

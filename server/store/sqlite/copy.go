@@ -27,7 +27,7 @@ func (db *DB) Export(ctx context.Context, begin func(store.Table) error, row fun
 			return err
 		}
 		for _, table := range tables {
-			if err := exportTable(ctx, tx, table, begin, row); err != nil {
+			if err := exportTable(ctx, tx, table, `SELECT `+quoted(table.Columns)+` FROM "`+table.Name+`"`, nil, begin, row); err != nil {
 				return fmt.Errorf("table %s: %w", table.Name, err)
 			}
 		}
@@ -58,11 +58,14 @@ func texts(rows *sql.Rows, err error) ([]string, error) {
 	return collect(rows, func(row scanner) (text string, err error) { return text, row.Scan(&text) })
 }
 
-func exportTable(ctx context.Context, tx *sql.Tx, table store.Table, begin func(store.Table) error, row func([]any) error) error {
+// quoted lists columns as SQL takes them.
+func quoted(columns []string) string { return `"` + strings.Join(columns, `", "`) + `"` }
+
+func exportTable(ctx context.Context, tx *sql.Tx, table store.Table, query string, args []any, begin func(store.Table) error, row func([]any) error) error {
 	if err := begin(table); err != nil {
 		return err
 	}
-	rows, err := tx.QueryContext(ctx, `SELECT "`+strings.Join(table.Columns, `", "`)+`" FROM "`+table.Name+`"`)
+	rows, err := tx.QueryContext(ctx, query, args...)
 	if err != nil {
 		return err
 	}
@@ -107,6 +110,14 @@ func fill(ctx context.Context, tx *sql.Tx, next store.Rows) error {
 	if orgs > 0 {
 		return store.ErrExists
 	}
+	if err := insertRows(ctx, tx, next); err != nil {
+		return err
+	}
+	_, err := tx.ExecContext(ctx, renewEpoch, rand.Text())
+	return err
+}
+
+func insertRows(ctx context.Context, tx *sql.Tx, next store.Rows) error {
 	var insert *sql.Stmt
 	var at string
 	for {
@@ -115,11 +126,11 @@ func fill(ctx context.Context, tx *sql.Tx, next store.Rows) error {
 			return err
 		}
 		if table.Name == "" {
-			break
+			return nil
 		}
 		if table.Name != at {
 			marks := strings.TrimSuffix(strings.Repeat("?, ", len(table.Columns)), ", ")
-			if insert, err = tx.PrepareContext(ctx, `INSERT INTO "`+table.Name+`" ("`+strings.Join(table.Columns, `", "`)+`") VALUES (`+marks+`)`); err != nil {
+			if insert, err = tx.PrepareContext(ctx, `INSERT INTO "`+table.Name+`" (`+quoted(table.Columns)+`) VALUES (`+marks+`)`); err != nil {
 				return fmt.Errorf("table %s: %w", table.Name, err)
 			}
 			at = table.Name
@@ -128,6 +139,4 @@ func fill(ctx context.Context, tx *sql.Tx, next store.Rows) error {
 			return fmt.Errorf("table %s: %w", table.Name, err)
 		}
 	}
-	_, err := tx.ExecContext(ctx, renewEpoch, rand.Text())
-	return err
 }
