@@ -13,19 +13,66 @@ import (
 	"github.com/teammem/teammem/server/store"
 )
 
-// Commit runs one change of a repo, see [store.Store]. A transaction that the
-// database breaks off for another's sake is repeated, a few times.
-func (db *DB) Commit(ctx context.Context, ref store.RepoRef, touched []api.Key, decide store.Decide) (head store.Head, err error) {
+// Commit runs one change of a repo, see [store.Store]. Of those that wait for one repo
+// several share a transaction, see [store.Gather].
+func (db *DB) Commit(ctx context.Context, ref store.RepoRef, touched []api.Key, decide store.Decide) (store.Head, error) {
+	c := &request{ref: ref, touched: touched, decide: decide}
+	name := store.RepoRef{Org: ref.Org, Slug: ref.Slug}
+	err := db.commits.Do(ctx, db.acquireWait, name, c, func(next func() (*request, bool)) error { return db.together(ctx, name, next) })
+	store.Raise(c.refusal)
+	switch {
+	case err != nil:
+		return store.Head{}, fmt.Errorf("commit to %s: %w", ref.Slug, err)
+	case c.refusal != nil:
+		return store.Head{}, c.refusal
+	}
+	return c.head, nil
+}
+
+// request is one Commit: what is asked, and what came of it.
+type request struct {
+	ref     store.RepoRef
+	touched []api.Key
+	decide  store.Decide
+
+	head    store.Head
+	refusal error // of this one alone
+}
+
+// together carries out, in one transaction, the commits that next gives. One that the
+// database breaks off for another's sake is repeated, a few times. Where a statement
+// of one fails all are taken back, and each gets a transaction of its own: that
+// costs less than to mark, for each, where to go back to. Where the transaction cannot be
+// committed all of them fail, also who was refused: what they were held against may be
+// of another that does not stand.
+func (db *DB) together(ctx context.Context, repo store.RepoRef, next func() (*request, bool)) error {
 	conn, err := db.acquire(ctx)
 	if err != nil {
-		return store.Head{}, fmt.Errorf("commit to %s: %w", ref.Slug, err)
+		return err
 	}
 	defer conn.Release()
+	t := transaction{db: db, conn: conn, repo: repo, more: next}
+	err = t.repeat(ctx)
+	if len(t.taken) < 2 || !t.ones(err) {
+		return err
+	}
+	for _, c := range t.taken {
+		alone := transaction{db: db, conn: conn, repo: repo, taken: []*request{c}}
+		ctx, cancel := unbroken(ctx)
+		if err := alone.repeat(ctx); err != nil {
+			c.refusal = fmt.Errorf("commit to %s: %w", repo.Slug, err)
+		}
+		cancel()
+	}
+	return nil
+}
+
+// repeat runs the transaction until it is not broken off.
+func (t *transaction) repeat(ctx context.Context) error {
 	for attempt := 1; ; attempt++ {
-		t := transaction{db: db, conn: conn, ref: ref}
-		head, err = t.run(ctx, touched, decide)
+		err := t.run(ctx)
 		if attempt == attempts || ctx.Err() != nil || !brokenOff(err) {
-			return head, err
+			return err
 		}
 	}
 }
@@ -35,96 +82,143 @@ func brokenOff(err error) bool {
 	return code(err) == codeSerialization || code(err) == codeDeadlock
 }
 
-// transaction is one attempt at a Commit.
-type transaction struct {
-	db   *DB
-	conn *pgxpool.Conn
-	ref  store.RepoRef
+// ones reports whether an error is of one commit among several: of a statement, and
+// not of the database's state, nor of a COMMIT.
+func (t *transaction) ones(err error) bool {
+	return code(err) != "" && !busyCodes[code(err)] && !t.ending
 }
 
-// run leaves no transaction open, whatever happens.
-func (t *transaction) run(ctx context.Context, touched []api.Key, decide store.Decide) (store.Head, error) {
+// transaction is one or more commits of a repo.
+type transaction struct {
+	db    *DB
+	conn  *pgxpool.Conn
+	repo  store.RepoRef
+	taken []*request
+	more  func() (*request, bool) // nil: there are no more
+
+	batch  *pgx.Batch // what is not sent yet
+	wrote  bool
+	ending bool // COMMIT's answer is awaited
+}
+
+// run leaves no transaction open, whatever happens. Each statement that is sent before
+// the last ones takes what comes next with it: of n commits there are n + 1 round trips.
+func (t *transaction) run(ctx context.Context) error {
 	defer abort(ctx, t.conn)
-	state, err := t.begin(ctx, touched)
-	if err != nil {
-		return store.Head{}, fail(ctx, "commit to "+string(t.ref.Slug), err)
+	t.wrote, t.ending, t.batch = false, false, &pgx.Batch{}
+	t.batch.Queue(beginWrite)
+	t.batch.Queue(setWrite, strconv.FormatInt(t.db.lockWait.Milliseconds(), 10), withdrawLock, int32(t.repo.Org))
+	for i := 0; t.has(i); i++ {
+		if err := t.carryOut(ctx, t.taken[i]); err != nil {
+			return err
+		}
 	}
-	change, err := decide(state)
-	if err != nil {
-		return store.Head{}, err
+	if !t.wrote {
+		return nil
 	}
-	if change == nil {
-		return state.Head, nil
+	return t.end(ctx)
+}
+
+// has reports whether there is an i-th commit; it may have come just now.
+func (t *transaction) has(i int) bool {
+	if i == len(t.taken) && t.more != nil {
+		if c, ok := t.more(); ok {
+			t.taken = append(t.taken, c)
+		}
+	}
+	return i < len(t.taken)
+}
+
+// carryOut reads the state, asks, and queues what is to be written. An error is the
+// database's.
+func (t *transaction) carryOut(ctx context.Context, c *request) error {
+	if len(t.taken) > 1 {
+		var cancel context.CancelFunc
+		ctx, cancel = unbroken(ctx)
+		defer cancel()
+	}
+	state, withdrawn, err := t.lock(ctx, c)
+	if err != nil {
+		return fail(ctx, "reading the state", err)
+	}
+	c.head, c.refusal = state.Head, nil
+	change, err := c.decide.Ask(state)
+	if err != nil || change == nil {
+		c.refusal = err
+		return nil
 	}
 	if err := change.Check(state.Head); err != nil {
-		return store.Head{}, fmt.Errorf("commit to %s: %w", t.ref.Slug, err)
+		c.refusal = fmt.Errorf("commit to %s: %w", t.repo.Slug, err)
+		return nil
 	}
-	if err := t.checkWithdrawn(ctx, change.Withdrawn()); err != nil {
-		return store.Head{}, err
+	if withdrawn {
+		c.refusal, err = t.checkWithdrawn(ctx, change.Withdrawn())
+		if err != nil || c.refusal != nil {
+			return err
+		}
 	}
-	return t.write(ctx, state.Head.ID, change)
+	c.head = change.Head
+	c.head.ID, c.head.LastModified = state.Head.ID, millis(change.Head.LastModified)
+	queueChange(t.batch, t.repo.Org, &c.head, change)
+	t.wrote = true
+	return nil
 }
 
-// begin locks the repo and reads the state. Where there is no row to lock it
-// makes one, which is taken back with the transaction if nothing comes of it.
-func (t *transaction) begin(ctx context.Context, touched []api.Key) (store.State, error) {
-	batch := &pgx.Batch{}
-	batch.Queue(beginWrite)
-	batch.Queue(setWrite, strconv.FormatInt(t.db.lockWait.Milliseconds(), 10), withdrawLock, int32(t.ref.Org))
-	t.queueState(batch, touched)
-	state, err := t.readState(ctx, batch, 2)
+// lock locks the repo and reads the state, and whether anything was ever withdrawn in
+// the organization. Where there is no row to lock it makes one, which is taken back
+// with the transaction if nothing comes of it.
+func (t *transaction) lock(ctx context.Context, c *request) (store.State, bool, error) {
+	state, withdrawn, err := t.readState(ctx, c)
 	if err != nil || state.Head.ID != 0 {
-		return state, err
+		return state, withdrawn, err
 	}
-	batch = &pgx.Batch{}
-	batch.Queue(insertRepo, int64(t.ref.Org), string(t.ref.Slug))
-	t.queueState(batch, touched)
-	state, err = t.readState(ctx, batch, 1)
+	t.batch.Queue(insertRepo, int64(t.repo.Org), string(t.repo.Slug))
+	state, withdrawn, err = t.readState(ctx, c)
 	if code(err) == codeForeignKey {
-		return state, fmt.Errorf("organization %d: %w", t.ref.Org, store.ErrNotFound)
+		err = fmt.Errorf("organization %d: %w", t.repo.Org, store.ErrNotFound)
 	}
 	if err == nil && state.Head.ID == 0 {
-		return state, fmt.Errorf("%s was given another name just now: %w", t.ref.Slug, store.ErrBusy)
+		err = fmt.Errorf("%s was given another name just now: %w", t.repo.Slug, store.ErrBusy)
 	}
-	return state, err
+	return state, withdrawn, err
 }
 
-func (t *transaction) queueState(batch *pgx.Batch, touched []api.Key) {
-	org, slug := int64(t.ref.Org), string(t.ref.Slug)
-	own, folds := concerned(touched)
-	batch.Queue(lockHead, org, slug)
-	batch.Queue(selectState, org, slug, texts(touched), folds, own)
-}
-
-func (t *transaction) readState(ctx context.Context, batch *pgx.Batch, before int) (state store.State, err error) {
-	err = t.sendRead(ctx, batch, func(results pgx.BatchResults) error {
+// readState sends what is queued, and reads the state after it.
+func (t *transaction) readState(ctx context.Context, c *request) (state store.State, withdrawn bool, err error) {
+	before := t.batch.Len()
+	org, slug := int64(t.repo.Org), string(t.repo.Slug)
+	own, folds := concerned(c.touched)
+	t.batch.Queue(lockHead, org, slug)
+	t.batch.Queue(selectState, org, slug, texts(c.touched), folds, own)
+	err = t.send(ctx, func(results pgx.BatchResults) error {
 		if err := skip(results, before); err != nil {
 			return err
 		}
-		if state.Head, err = scanLockedHead(results.QueryRow()); err != nil {
+		if state.Head, withdrawn, err = scanLockedHead(results.QueryRow()); err != nil {
 			return err
 		}
-		rows, err := scanRows(results, batch.Len())
+		rows, err := scanRows(results, 2*len(c.touched))
 		state.Rows = make(map[api.Key]store.Row, len(rows))
 		for _, row := range rows {
 			state.Rows[row.Key] = row
 		}
 		return err
 	})
-	if err != nil || state.Head.Proposals == 0 || t.ref.For == 0 {
-		return state, err
+	if err != nil || state.Head.Proposals == 0 || c.ref.For == 0 {
+		return state, withdrawn, err
 	}
-	batch = &pgx.Batch{}
-	queueShadows(batch, t.ref)
-	err = t.sendRead(ctx, batch, func(results pgx.BatchResults) error {
+	queueShadows(t.batch, c.ref)
+	err = t.send(ctx, func(results pgx.BatchResults) error {
 		state.Mine, err = scanShadows(results)
 		return err
 	})
-	return state, err
+	return state, withdrawn, err
 }
 
-func (t *transaction) sendRead(ctx context.Context, batch *pgx.Batch, read func(pgx.BatchResults) error) error {
-	results := t.conn.SendBatch(ctx, batch)
+// send sends what is queued.
+func (t *transaction) send(ctx context.Context, read func(pgx.BatchResults) error) error {
+	results := t.conn.SendBatch(ctx, t.batch)
+	t.batch = &pgx.Batch{}
 	err := read(results)
 	if closed := results.Close(); err == nil {
 		err = closed
@@ -132,32 +226,37 @@ func (t *transaction) sendRead(ctx context.Context, batch *pgx.Batch, read func(
 	return err
 }
 
-// write carries the change out and commits. Once the batch is on its way the
-// caller can no longer break it off: it is short, and half of the answer would
-// be no answer.
-func (t *transaction) write(ctx context.Context, id store.RepoID, change *store.Change) (store.Head, error) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), defaultCommitWait)
+// end sends what is left, and commits. Once that is on its way no caller can break it
+// off any more: it is short, and half of the answer would be no answer.
+func (t *transaction) end(ctx context.Context) error {
+	ctx, cancel := unbroken(ctx)
 	defer cancel()
-	head := change.Head
-	head.ID, head.LastModified = id, millis(head.LastModified)
-
-	batch := &pgx.Batch{}
-	queueWrites(batch, t.ref.Org, id, change)
-	batch.Queue(updateHead, int64(id), int64(head.Version), raw(head.Checksum), int32(head.Entries), head.Bytes,
-		instant(head.LastModified), head.Set, head.AuditHead[:], head.Proposals, int64(head.Redacted))
-	batch.Queue(commit)
-	results := t.conn.SendBatch(ctx, batch)
-	err := skip(results, batch.Len()-1)
-	if err == nil {
-		err = ended(results)
-	}
-	if closed := results.Close(); err == nil {
-		err = closed
-	}
+	before := t.batch.Len()
+	t.batch.Queue(commit)
+	err := t.send(ctx, func(results pgx.BatchResults) error {
+		if err := skip(results, before); err != nil {
+			return err
+		}
+		t.ending = true
+		return ended(results)
+	})
 	if err != nil {
-		return store.Head{}, t.writeError(ctx, err)
+		return writeError(ctx, err)
 	}
-	return head, nil
+	return nil
+}
+
+// unbroken is for what a caller who leaves must not break off: others' commits, and any
+// that is on its way.
+func unbroken(ctx context.Context) (context.Context, context.CancelFunc) {
+	return context.WithTimeout(context.WithoutCancel(ctx), defaultCommitWait)
+}
+
+// queueChange queues a change, of which head is what stands then.
+func queueChange(batch *pgx.Batch, org store.OrgID, head *store.Head, change *store.Change) {
+	queueWrites(batch, org, head.ID, change)
+	batch.Queue(updateHead, int64(head.ID), int64(head.Version), raw(head.Checksum), int32(head.Entries), head.Bytes,
+		instant(head.LastModified), head.Set, head.AuditHead[:], head.Proposals, int64(head.Redacted))
 }
 
 // queueWrites queues everything of a change but the head.
@@ -192,10 +291,9 @@ func ended(results pgx.BatchResults) error {
 
 // writeError keeps what the database said for certain apart from what nobody
 // knows: without its word the change may stand, and that must not be called busy.
-func (t *transaction) writeError(ctx context.Context, err error) error {
-	operation := "commit to " + string(t.ref.Slug)
+func writeError(ctx context.Context, err error) error {
 	if code(err) != "" {
-		return fail(ctx, operation, err)
+		return fail(ctx, "writing", err)
 	}
-	return fmt.Errorf("%s: the database did not say whether the change stands: %w", operation, short(err))
+	return fmt.Errorf("the database did not say whether the change stands: %w", short(err))
 }

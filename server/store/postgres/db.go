@@ -4,7 +4,10 @@
 // one pipelined batch begins the transaction, locks the repo's row and reads the
 // state of the touched keys; the ledger decides; a second batch writes bodies,
 // entries, history, version, audit record and head, and commits. The first PUT
-// of a repo takes one more, to make the row it then locks. Reads are one round
+// of a repo takes one more, to make the row it then locks, and where the organization
+// ever withdrew a content one more asks for it. Commits that wait for one repo in this
+// server share a transaction: what one writes goes with what the next reads, and
+// there is one flush for all (see [store.Gather]). Reads are one round
 // trip: a single statement, or one batch in one snapshot.
 //
 // It promises what store.Store does, behind a pooler in transaction mode too:
@@ -52,7 +55,8 @@ type DB struct {
 	epoch       store.EpochCache
 	acquireWait time.Duration
 	lockWait    time.Duration
-	queue       *queue // of announcements
+	commits     store.Gather[store.RepoRef, *request] // by repo, as nobody sees it
+	queue       *queue                                // of announcements
 }
 
 var (

@@ -106,12 +106,23 @@ func TestLockWaitEnds(t *testing.T) {
 	defer func() { _ = db.Close() }()
 	db.lockWait = 100 * time.Millisecond
 	ref := organization(t, db)
-	_, err := db.Commit(t.Context(), ref, nil, func(store.State) (*store.Change, error) {
+	other := open(t, dsn)
+	defer func() { _ = other.Close() }()
+	_, err := other.Commit(t.Context(), ref, nil, func(store.State) (*store.Change, error) {
 		_, err := db.Commit(t.Context(), ref, nil, nothing)
 		return nil, err
 	})
 	if !errors.Is(err, store.ErrBusy) {
-		t.Errorf("Commit behind one that does not end: %v, want ErrBusy", err)
+		t.Errorf("Commit behind another server's that does not end: %v, want ErrBusy", err)
+	}
+	db.acquireWait = 100 * time.Millisecond
+	_, err = db.Commit(t.Context(), ref, nil, func(store.State) (*store.Change, error) {
+		_, err := db.Commit(t.Context(), ref, nil, nothing)
+		return nil, err
+	})
+	db.acquireWait = defaultAcquireWait
+	if !errors.Is(err, store.ErrBusy) {
+		t.Errorf("Commit behind one of this server that does not end: %v, want ErrBusy", err)
 	}
 	if _, err := db.Commit(t.Context(), ref, nil, nothing); err != nil {
 		t.Errorf("Commit afterwards: %v", err)

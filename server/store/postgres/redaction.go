@@ -106,18 +106,18 @@ func (db *DB) CountErased(ctx context.Context) (n int64, err error) {
 }
 
 // checkWithdrawn refuses a change that brings what was withdrawn.
-func (t *transaction) checkWithdrawn(ctx context.Context, sums []api.Checksum) error {
+func (t *transaction) checkWithdrawn(ctx context.Context, sums []api.Checksum) (refusal, err error) {
 	if len(sums) == 0 {
-		return nil
+		return nil, nil
 	}
-	found, err := list(ctx, t.conn, scanRedaction, selectRedactions, int64(t.ref.Org), rawSums(sums))
+	found, err := list(ctx, t.conn, scanRedaction, selectRedactions, int64(t.repo.Org), rawSums(sums))
 	if err != nil {
-		return fail(ctx, "commit to "+string(t.ref.Slug), err)
+		return nil, fail(ctx, "asking for what was withdrawn", err)
 	}
 	if len(found) > 0 {
-		return &store.RedactedError{Redaction: found[0]}
+		return &store.RedactedError{Redaction: found[0]}, nil
 	}
-	return nil
+	return nil, nil
 }
 
 // Withdraw notes what is withdrawn, when no commit of the organization is under way.

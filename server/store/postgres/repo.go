@@ -14,9 +14,11 @@ import (
 const (
 	selectHead = `SELECT id, version, checksum, entries, bytes, last_modified, proposals, redacted FROM repos WHERE org_id = $1 AND slug = $2`
 
-	// lockHead also brings what only Commit needs.
-	lockHead = `SELECT id, version, checksum, entries, bytes, last_modified, proposals, redacted, set_state, audit_head
-FROM repos WHERE org_id = $1 AND slug = $2 FOR NO KEY UPDATE`
+	// lockHead also brings what only Commit needs, and whether there is anything in the
+	// organization that must not come back. Commit holds withdrawLock by then, so that
+	// stays as it is until its end.
+	lockHead = `SELECT id, version, checksum, entries, bytes, last_modified, proposals, redacted, set_state, audit_head,
+	EXISTS (SELECT 1 FROM redactions WHERE org_id = $1) AS withdrawn FROM repos WHERE org_id = $1 AND slug = $2 FOR NO KEY UPDATE`
 
 	// insertRepo makes the row that a first PUT locks. Of two at once one waits
 	// here for the other's transaction to end. Under a name that a repo had before
@@ -115,12 +117,12 @@ func scanHead(row pgx.Row, more ...any) (head store.Head, err error) {
 }
 
 // scanLockedHead reads lockHead's row.
-func scanLockedHead(row pgx.Row) (store.Head, error) {
+func scanLockedHead(row pgx.Row) (head store.Head, withdrawn bool, err error) {
 	var set []byte
 	var audit hash
-	head, err := scanHead(row, &set, &audit)
+	head, err = scanHead(row, &set, &audit, &withdrawn)
 	head.Set, head.AuditHead = set, audit
-	return head, err
+	return head, withdrawn, err
 }
 
 // send runs a batch that is a whole transaction, and leaves none open when it

@@ -1,6 +1,7 @@
 package sqlite
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -10,35 +11,89 @@ import (
 	"github.com/teammem/teammem/server/store"
 )
 
-// Commit runs one change of a repo, see [store.Store].
-func (db *DB) Commit(ctx context.Context, ref store.RepoRef, touched []api.Key, decide store.Decide) (head store.Head, err error) {
-	var refusal error
-	err = db.writes(ctx, func(ctx context.Context, tx *sql.Tx) (keep bool, err error) {
-		state, err := db.lock(ctx, tx, ref, touched)
-		if err != nil {
-			return false, err
-		}
-		change, err := decide(state)
-		if err != nil || change == nil {
-			head, refusal = state.Head, err
-			return false, nil
-		}
-		if err := change.Check(state.Head); err != nil {
-			return false, err
-		}
-		if err := db.checkWithdrawn(ctx, tx, ref.Org, change.Withdrawn()); err != nil {
-			return false, err
-		}
-		head, err = db.write(ctx, tx, ref, state.Head.ID, change)
-		return true, err
-	})
-	switch {
+// Commit runs one change of a repo, see [store.Store]. Of those that wait for their
+// turn several share a transaction, see [store.Gather].
+func (db *DB) Commit(ctx context.Context, ref store.RepoRef, touched []api.Key, decide store.Decide) (store.Head, error) {
+	c := &request{ref: ref, touched: touched, decide: decide}
+	err := db.commits.Do(ctx, db.acquireWait, struct{}{}, c, func(next func() (*request, bool)) error { return db.together(ctx, next) })
+	store.Raise(c.refusal)
+	switch err = cmp.Or(err, c.err); {
 	case err != nil:
 		return store.Head{}, fail(ctx, "commit to "+string(ref.Slug), err)
-	case refusal != nil:
-		return store.Head{}, refusal
+	case c.refusal != nil:
+		return store.Head{}, c.refusal
 	}
-	return head, nil
+	return c.head, nil
+}
+
+// request is one Commit: what is asked, and what came of it.
+type request struct {
+	ref     store.RepoRef
+	touched []api.Key
+	decide  store.Decide
+
+	head         store.Head
+	refusal, err error // of this one alone; refusal is the decide's own
+}
+
+// together carries out, in one transaction, the commits that next gives. Where a
+// statement of one fails all are taken back, and each gets a transaction of its own:
+// that costs less than to mark, for each, where to go back to. Where the transaction
+// cannot be committed all of them fail, also who was refused: what they were held
+// against may be of another that does not stand.
+func (db *DB) together(ctx context.Context, next func() (*request, bool)) error {
+	var taken []*request
+	var failed error // a statement
+	err := db.writes(ctx, func(ctx context.Context, tx *sql.Tx) (keep bool, err error) {
+		for c, ok := next(); ok; c, ok = next() {
+			taken = append(taken, c)
+			wrote, err := db.carryOut(ctx, tx, c)
+			if err != nil {
+				failed = err
+				return false, err
+			}
+			keep = keep || wrote
+		}
+		return keep, nil
+	})
+	if failed == nil || len(taken) == 1 {
+		return err
+	}
+	ctx = context.WithoutCancel(ctx)
+	for _, c := range taken {
+		if err := db.writes(ctx, func(ctx context.Context, tx *sql.Tx) (bool, error) { return db.carryOut(ctx, tx, c) }); err != nil {
+			c.err = err
+		}
+	}
+	return nil
+}
+
+// carryOut is one commit's part of a transaction. It reports whether it wrote. An
+// error is a statement's.
+func (db *DB) carryOut(ctx context.Context, tx *sql.Tx, c *request) (wrote bool, err error) {
+	c.refusal, c.err = nil, nil
+	state, err := db.lock(ctx, tx, c.ref, c.touched)
+	if err != nil {
+		return false, err
+	}
+	c.head = state.Head
+	change, err := c.decide.Ask(state)
+	if err != nil || change == nil {
+		c.refusal = err
+		return false, nil
+	}
+	if c.err = change.Check(state.Head); c.err != nil {
+		return false, nil
+	}
+	if err := db.checkWithdrawn(ctx, tx, c.ref.Org, change.Withdrawn()); err != nil {
+		if _, refused := errors.AsType[*store.RedactedError](err); refused {
+			c.err = err
+			return false, nil
+		}
+		return false, err
+	}
+	c.head, err = db.write(ctx, tx, c.ref, state.Head.ID, change)
+	return err == nil, err
 }
 
 // lock reads the state. The transaction holds the only lock there is.

@@ -45,6 +45,7 @@ type DB struct {
 	log         *slog.Logger
 	writer      *sql.DB       // one connection
 	turn        chan struct{} // full while someone writes
+	commits     store.Gather[struct{}, *request]
 	reader      *sql.DB
 	statements  statements
 	epoch       store.EpochCache
