@@ -39,12 +39,11 @@ type request struct {
 	refusal error // of this one alone
 }
 
-// together carries out, in one transaction, the commits that next gives. One that the
-// database breaks off for another's sake is repeated, a few times. Where a statement
-// of one fails all are taken back, and each gets a transaction of its own: that
-// costs less than to mark, for each, where to go back to. Where the transaction cannot be
-// committed all of them fail, also who was refused: what they were held against may be
-// of another that does not stand.
+// together carries out, in one transaction, the commits that next gives. Where a
+// statement of one fails all are taken back, and each gets a transaction of its own:
+// that costs less than to mark, for each, where to go back to. Where the transaction
+// cannot be committed all of them fail, also who was refused: what they were held
+// against may be of another that does not stand.
 func (db *DB) together(ctx context.Context, repo store.RepoRef, next func() (*request, bool)) error {
 	conn, err := db.acquire(ctx)
 	if err != nil {
@@ -67,11 +66,12 @@ func (db *DB) together(ctx context.Context, repo store.RepoRef, next func() (*re
 	return nil
 }
 
-// repeat runs the transaction until it is not broken off.
+// repeat runs the transaction. One commit alone that the database breaks off for
+// another's sake is repeated, a few times.
 func (t *transaction) repeat(ctx context.Context) error {
 	for attempt := 1; ; attempt++ {
 		err := t.run(ctx)
-		if attempt == attempts || ctx.Err() != nil || !brokenOff(err) {
+		if attempt == attempts || ctx.Err() != nil || !brokenOff(err) || len(t.taken) > 1 {
 			return err
 		}
 	}
@@ -83,9 +83,10 @@ func brokenOff(err error) bool {
 }
 
 // ones reports whether an error is of one commit among several: of a statement, and
-// not of the database's state, nor of a COMMIT.
+// not of the database's state, nor of a COMMIT. A transaction of several may also meet
+// another that brings the same contents in another order; one alone does not.
 func (t *transaction) ones(err error) bool {
-	return code(err) != "" && !busyCodes[code(err)] && !t.ending
+	return code(err) != "" && (!busyCodes[code(err)] || brokenOff(err)) && !t.ending
 }
 
 // transaction is one or more commits of a repo.

@@ -1,6 +1,7 @@
 package sqlite
 
 import (
+	"cmp"
 	"log/slog"
 	"path/filepath"
 	"testing"
@@ -42,6 +43,40 @@ func damage(t *testing.T, s store.Store, org store.OrgID, sum api.Checksum) {
 	}
 }
 
+// together carries commits out in one transaction, or, where the statement of one
+// fails, in as many as it takes.
+func together(t *testing.T, s store.Store, ref store.RepoRef, all []storetest.Asked) (heads []store.Head, errs []error) {
+	var taken []*request
+	next := func() (*request, bool) {
+		at := len(heads) + len(taken)
+		if at == len(all) {
+			return nil, false
+		}
+		taken = append(taken, &request{ref: ref, touched: all[at].Touched, decide: all[at].Decide})
+		return taken[len(taken)-1], true
+	}
+	for len(heads) < len(all) {
+		taken = nil
+		err := s.(*DB).together(t.Context(), next)
+		for _, c := range taken {
+			heads, errs = append(heads, c.head), append(errs, cmp.Or(err, c.err, c.refusal))
+		}
+	}
+	return heads, errs
+}
+
+// spoil has a COMMIT fail: it finds a reference to nothing.
+func spoil(t *testing.T, s store.Store) {
+	for _, statement := range []string{
+		`CREATE TABLE spoilt (version INTEGER REFERENCES server (id) DEFERRABLE INITIALLY DEFERRED)`,
+		`CREATE TRIGGER spoil AFTER INSERT ON versions WHEN NEW.client = '` + storetest.Spoiler + `' BEGIN INSERT INTO spoilt VALUES (NEW.version); END`,
+	} {
+		if _, err := s.(*DB).writer.ExecContext(t.Context(), statement); err != nil {
+			t.Fatalf("%s: %v", statement, err)
+		}
+	}
+}
+
 func TestStore(t *testing.T) {
-	storetest.Run(t, func(t *testing.T) store.Store { return open(t) }, storetest.Corrupt(damage))
+	storetest.Run(t, func(t *testing.T) store.Store { return open(t) }, storetest.Corrupt(damage), storetest.Together(together, spoil))
 }

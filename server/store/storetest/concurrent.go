@@ -54,14 +54,17 @@ func testConcurrentCommits(t *testing.T, w *world) {
 // count commits edits of which the last is a counter, which is made from what
 // decide is shown: a lost update would make two of one number.
 func (w *world) count(t *testing.T, edits []edit) error {
-	_, err := w.store.Commit(t.Context(), w.ref, keysOf(edits), func(state store.State) (*store.Change, error) {
-		if got, want := state.Rows["counter.md"].Version, state.Head.Version; got != want {
-			return nil, fmt.Errorf("the counter stands at version %d and the head at %d", got, want)
-		}
-		edits[len(edits)-1].content = fmt.Sprint(state.Head.Version + 1)
-		return w.change(state, edits), nil
-	})
+	_, err := w.store.Commit(t.Context(), w.ref, keysOf(edits), func(state store.State) (*store.Change, error) { return w.counted(state, edits) })
 	return err
+}
+
+// counted is what count asks.
+func (w *world) counted(state store.State, edits []edit) (*store.Change, error) {
+	if got, want := state.Rows["counter.md"].Version, state.Head.Version; got != want {
+		return nil, fmt.Errorf("the counter stands at version %d and the head at %d", got, want)
+	}
+	edits[len(edits)-1].content = fmt.Sprint(state.Head.Version + 1)
+	return w.change(state, edits), nil
 }
 
 // testConcurrentRepos: writers of different repos, with contents in common that

@@ -30,6 +30,9 @@ func Corrupt(damage func(t *testing.T, s store.Store, org store.OrgID, sum api.C
 type suite struct {
 	store  store.Store
 	damage func(t *testing.T, s store.Store, org store.OrgID, sum api.Checksum)
+
+	together func(t *testing.T, s store.Store, ref store.RepoRef, all []Asked) ([]store.Head, []error)
+	spoil    func(t *testing.T, s store.Store)
 }
 
 // Run runs the suite on the store that open gives, and closes it.
@@ -43,6 +46,10 @@ func Run(t *testing.T, open func(t *testing.T) store.Store, options ...Option) {
 			t.Errorf("Close: %v", err)
 		}
 	})
+	if s.together != nil {
+		t.Run("GatheredTogether", func(t *testing.T) { s.testGatheredTogether(t, newWorld(t, s.store)) })
+		t.Run("GatheredCommitFails", func(t *testing.T) { s.testGatheredCommitFails(t, newWorld(t, s.store)) })
+	}
 	for _, test := range []struct {
 		name string
 		run  func(t *testing.T, w *world)
@@ -105,6 +112,8 @@ func Run(t *testing.T, open func(t *testing.T) store.Store, options ...Option) {
 		{"Tenancy", testTenancy},
 		{"ConcurrentCommits", testConcurrentCommits},
 		{"ConcurrentRepos", testConcurrentRepos},
+		{"Gathered", testGathered},
+		{"GatheredLeave", testGatheredLeave},
 		{"ViewIsOneInstant", testViewIsOneInstant},
 		{"SearchIndex", testSearchIndex},
 		{"Search", testSearch},
