@@ -69,24 +69,29 @@ func execute(b *testing.B, dsn, statement string) {
 	}
 }
 
+// putOf is a PUT of so many entries to one of so many repos.
+type putOf struct{ entries, repos int }
+
 // The arrays of a PUT as SQL expressions. Contents' checksums are made from a random
 // number, so that each content is a new one; the contents themselves come from
 // pgbench's variables, as bytes that a client sends.
-var (
-	keyArray      = array("text", `'notes/topic-' || lpad(:key%d::text, 6, '0') || '.md'`)
-	folderAndKeys = `('{notes}'::text[] || ` + keyArray + `)`
-	sumArray      = array("bytea", `sha256(convert_to(:stamp::text || '-%d', 'UTF8'))`)
-	dataArray     = array("bytea", `:data%d::bytea`)
-	textArray     = array("text", `:text%d::text`)
-	sizeArray     = array("integer", strconv.Itoa(entrySize)+` + 0 * %d`)
-	codingArray   = array("smallint", `1 + 0 * %d`)
-	falseArray    = array("boolean", `%d < 0`)
-	nowArray      = array("timestamptz", `now() + %d * interval '1 ms'`)
-)
+func (p putOf) keys() string {
+	return p.array("text", `'notes/topic-' || lpad(:key%d::text, 6, '0') || '.md'`)
+}
+func (p putOf) folderAndKeys() string { return `('{notes}'::text[] || ` + p.keys() + `)` }
+func (p putOf) sums() string {
+	return p.array("bytea", `sha256(convert_to(:stamp::text || '-%d', 'UTF8'))`)
+}
+func (p putOf) data() string    { return p.array("bytea", `:data%d::bytea`) }
+func (p putOf) texts() string   { return p.array("text", `:text%d::text`) }
+func (p putOf) sizes() string   { return p.array("integer", strconv.Itoa(entrySize)+` + 0 * %d`) }
+func (p putOf) codings() string { return p.array("smallint", `1 + 0 * %d`) }
+func (p putOf) no() string      { return p.array("boolean", `%d < 0`) }
+func (p putOf) now() string     { return p.array("timestamptz", `now() + %d * interval '1 ms'`) }
 
-// array is an SQL array of ten expressions, with their number in place of %d.
-func array(of, expression string) string {
-	parts := make([]string, perPut)
+// array is an SQL array of expressions, with their number in place of %d.
+func (p putOf) array(of, expression string) string {
+	parts := make([]string, p.entries)
 	for i := range parts {
 		parts[i] = fmt.Sprintf(expression, i)
 	}
@@ -94,11 +99,11 @@ func array(of, expression string) string {
 }
 
 // variables begin a script: which repo, which keys, which contents.
-func variables() string {
+func (p putOf) variables() string {
 	var s strings.Builder
-	fmt.Fprintf(&s, "\\set repo random(0, %d)\n\\set stamp random(1, 9000000000000000000)\n", writtenRepos-1)
-	for i := range perPut {
-		fmt.Fprintf(&s, "\\set key%d random(0, %d) * %d + %d\n", i, standing/perPut-1, perPut, i)
+	fmt.Fprintf(&s, "\\set repo random(0, %d)\n\\set stamp random(1, 9000000000000000000)\n", p.repos-1)
+	for i := range p.entries {
+		fmt.Fprintf(&s, "\\set key%d random(0, %d) * %d + %d\n", i, standing/p.entries-1, p.entries, i)
 	}
 	return s.String()
 }
@@ -110,16 +115,16 @@ const (
 	checkOf = `sha256(convert_to(:stamp::text, 'UTF8'))`
 )
 
-// ownScript is a PUT by the product's statements, one after the other.
-func ownScript(s statements) string {
-	return variables() + strings.Join([]string{
+// own is a PUT by the product's statements, one after the other. Which contents must
+// not come back is asked only where lockHead says that there are any, and here are none.
+func (p putOf) own(s statements) string {
+	return p.variables() + strings.Join([]string{
 		s["beginWrite"],
-		s.with("setWrite", `'5000'`, "1", ":org::integer"),
-		s.with("lockHead", ":org", slugOf) + ` \gset r_` + "\n" + s.with("selectState", ":org", slugOf, keyArray, folderAndKeys, keyArray),
-		s.with("selectRedactions", ":org", sumArray),
-		s.with("insertBodies", ":org", sumArray, sizeArray, codingArray, dataArray),
-		s.with("upsertEntries", repoOf, nextOf, keyArray, keyArray, falseArray, sumArray, sizeArray, nowArray),
-		s.with("insertHistory", repoOf, nextOf, keyArray, falseArray, sumArray, sumArray, sizeArray, nowArray),
+		s.with("setWrite", `'60000'`, "1", ":org::integer"),
+		s.with("lockHead", ":org", slugOf) + ` \gset r_` + "\n" + s.with("selectState", ":org", slugOf, p.keys(), p.folderAndKeys(), p.keys()),
+		s.with("insertBodies", ":org", p.sums(), p.sizes(), p.codings(), p.data()),
+		s.with("upsertEntries", repoOf, nextOf, p.keys(), p.keys(), p.no(), p.sums(), p.sizes(), p.now()),
+		s.with("insertHistory", repoOf, nextOf, p.keys(), p.no(), p.sums(), p.sums(), p.sizes(), p.now()),
 	}, ";\n") + ";\n" + ending(s)
 }
 
@@ -133,8 +138,8 @@ func ending(s statements) string {
 	}, ";\n") + ";\n"
 }
 
-// inlineScript is the same with the texts in both tables and no bodies.
-func inlineScript(s statements) string {
+// inline is the same with the texts in both tables and no bodies.
+func (p putOf) inline(s statements) string {
 	inline := statements{}
 	for _, name := range []string{"selectState", "upsertEntries", "insertHistory"} {
 		text := strings.NewReplacer(
@@ -144,12 +149,12 @@ func inlineScript(s statements) string {
 		).Replace(s[name])
 		inline[name] = text
 	}
-	return variables() + strings.Join([]string{
+	return p.variables() + strings.Join([]string{
 		s["beginWrite"],
 		s.with("setWrite", `'5000'`, "1", ":org::integer"),
-		s.with("lockHead", ":org", slugOf) + ` \gset r_` + "\n" + inline.with("selectState", ":org", slugOf, keyArray, folderAndKeys, keyArray),
-		inline.with("upsertEntries", repoOf, nextOf, keyArray, keyArray, falseArray, sumArray, sizeArray, nowArray, textArray),
-		inline.with("insertHistory", repoOf, nextOf, keyArray, falseArray, sumArray, sumArray, sizeArray, nowArray, textArray),
+		s.with("lockHead", ":org", slugOf) + ` \gset r_` + "\n" + inline.with("selectState", ":org", slugOf, p.keys(), p.folderAndKeys(), p.keys()),
+		inline.with("upsertEntries", repoOf, nextOf, p.keys(), p.keys(), p.no(), p.sums(), p.sizes(), p.now(), p.texts()),
+		inline.with("insertHistory", repoOf, nextOf, p.keys(), p.no(), p.sums(), p.sums(), p.sizes(), p.now(), p.texts()),
 	}, ";\n") + ";\n" + ending(s)
 }
 
