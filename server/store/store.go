@@ -7,8 +7,9 @@
 // included; one row a version and one a change of a key, append-only; bodies by
 // checksum, once an organization, compressed; and the audit trail.
 //
-// What is promised: a [Store.Commit] is one transaction under the repo's lock,
-// durable when it returns, seen whole or not at all; reads see one instant; no
+// What is promised: a [Store.Commit] is one transaction under the repo's lock, which
+// others that wait may share ([Gather]), durable when it returns, seen whole or not at
+// all; reads see one instant; no
 // method takes a second connection inside a transaction. The store knows no
 // rules: which change is allowed is decided by the ledger, inside Commit, on the
 // state that Commit read under the lock. Times are kept to the millisecond and
@@ -149,7 +150,8 @@ type Store interface {
 	// concerns the touched keys, asks decide, and carries out the change that
 	// decide returns, durably. A nil change leaves everything as it is, and so
 	// does an error of decide, which Commit returns as it is. decide may be
-	// called again when the transaction has to be repeated; it must not block.
+	// called again when the transaction has to be repeated, and on another's
+	// goroutine, while the caller waits; it must not block.
 	// Commit returns the head as it stands afterwards.
 	Commit(ctx context.Context, ref RepoRef, touched []api.Key, decide Decide) (Head, error)
 

@@ -2,7 +2,8 @@
 //
 // It keeps the tables of migrations/sqlite in WAL mode with synchronous=FULL, so
 // that what a [DB.Commit] returned for survives a power cut. One handle writes,
-// on one connection whose transactions lock the file when they begin; others
+// on one connection whose transactions lock the file when they begin; commits that
+// wait for it share one, and its flush (see [store.Gather]). Other handles
 // read, each in the snapshot in which its transaction began, and never wait for
 // the writer. A second process, such as a command run beside the server, may
 // write too: whoever comes later waits for a bounded time and gets

@@ -35,33 +35,45 @@ var gathered = []struct {
 	spoil func(w *world, state store.State, edits []edit) (*store.Change, error)
 	is    func(err error) bool
 }{
-	{name: "refused", is: func(err error) bool { return err == error(errConflict) },
-		spoil: func(*world, store.State, []edit) (*store.Change, error) { return nil, errConflict }},
-	{name: "a twin, which the database does not take", is: failed,
+	{
+		name: "refused", is: func(err error) bool { return err == error(errConflict) },
+		spoil: func(*world, store.State, []edit) (*store.Change, error) { return nil, errConflict },
+	},
+	{
+		name: "a twin, which the database does not take", is: failed,
 		spoil: func(w *world, state store.State, edits []edit) (*store.Change, error) {
 			return w.change(state, append(edits, write("NOTE.md", "twin"))), nil
-		}},
-	{name: "a change that is none", is: failed,
+		},
+	},
+	{
+		name: "a change that is none", is: failed,
 		spoil: func(w *world, state store.State, edits []edit) (*store.Change, error) {
 			change := w.change(state, edits)
 			change.Head.Version++
 			return change, nil
-		}},
-	{name: "panics", is: func(err error) bool { return errors.Is(err, errPanicked) },
-		spoil: func(*world, store.State, []edit) (*store.Change, error) { panic(errPlanted) }},
-	{name: "withdrawn", is: func(err error) bool {
-		var refused *store.RedactedError
-		return errors.As(err, &refused)
+		},
 	},
+	{
+		name: "panics", is: func(err error) bool { return errors.Is(err, errPanicked) },
+		spoil: func(*world, store.State, []edit) (*store.Change, error) { panic(errPlanted) },
+	},
+	{
+		name: "withdrawn", is: func(err error) bool {
+			var refused *store.RedactedError
+			return errors.As(err, &refused)
+		},
 		spoil: func(w *world, state store.State, edits []edit) (*store.Change, error) {
 			return w.change(state, append(edits, write("secret.md", "withdrawn"))), nil
-		}},
-	{name: "nothing to do", is: func(err error) bool { return err == nil },
-		spoil: func(*world, store.State, []edit) (*store.Change, error) { return nil, nil }},
+		},
+	},
+	{
+		name: "nothing to do", is: func(err error) bool { return err == nil },
+		spoil: func(*world, store.State, []edit) (*store.Change, error) { return nil, nil },
+	},
 }
 
 var (
-	errConflict  = &api.Error{Code: api.Conflict, Message: "no"}
+	errConflict = &api.Error{Code: api.Conflict, Message: "no"}
 	errPlanted  = errors.New("planted")
 	errPanicked = errors.New("decide panicked")
 )
