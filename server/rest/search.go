@@ -73,7 +73,16 @@ func (h *Handler) digest(c *call) error {
 	if err != nil {
 		return err
 	}
-	learned, err := h.ledger.Digest(c.r.Context(), c.caller, c.mayRead, since, page)
+	admitted := c.mayRead
+	if values.Has("repo") {
+		slug, err := api.ParseRepoSlug(values.Get("repo"))
+		if err != nil {
+			return err
+		}
+		c.resolve(slug)
+		admitted = func(repo api.RepoSlug) bool { return repo == c.repo && c.mayRead(repo) }
+	}
+	learned, err := h.ledger.Digest(c.r.Context(), c.caller, admitted, since, page)
 	if err != nil {
 		return err
 	}
