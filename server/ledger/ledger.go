@@ -182,6 +182,14 @@ func (l *Ledger) explain(ctx context.Context, caller Caller, repo api.RepoSlug, 
 			Details: api.Details{ErrorCode: api.ErrorCodeCorrupt},
 			Err:     err,
 		}
+	case errors.Is(err, store.ErrUnsure):
+		return &api.Error{
+			Code:       api.Overloaded,
+			Message:    "the database was lost before it said whether the change stands; send it again as it is: if it stands, that is the answer",
+			Details:    api.Details{ErrorCode: api.ErrorCodeBusy},
+			RetryAfter: busyFor,
+			Err:        err,
+		}
 	case errors.Is(err, store.ErrBusy), errors.Is(err, context.DeadlineExceeded):
 		return &api.Error{
 			Code:       api.Overloaded,

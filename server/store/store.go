@@ -34,6 +34,9 @@ var (
 	// ErrBusy: the database cannot serve this now and may in a moment (no free
 	// connection, a lock timeout, a failover). Nothing was changed.
 	ErrBusy = errors.New("the database is busy")
+	// ErrUnsure: the database was lost while it was to say whether a change stands.
+	// Whoever asks for the same again is told.
+	ErrUnsure = errors.New("the database did not say whether the change stands")
 	// ErrCorrupt: what was read does not have the checksum it was stored under.
 	ErrCorrupt = errors.New("stored content does not match its checksum")
 )

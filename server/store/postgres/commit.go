@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"strings"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
@@ -293,8 +294,9 @@ func ended(results pgx.BatchResults) error {
 // writeError keeps what the database said for certain apart from what nobody
 // knows: without its word the change may stand, and that must not be called busy.
 func writeError(ctx context.Context, err error) error {
-	if code(err) != "" {
+	// A pooler's word that its server went away is not the database's.
+	if said := code(err); said != "" && !strings.HasPrefix(said, classConnection) {
 		return fail(ctx, "writing", err)
 	}
-	return fmt.Errorf("the database did not say whether the change stands: %w", short(err))
+	return fmt.Errorf("%w: %w", store.ErrUnsure, short(err))
 }

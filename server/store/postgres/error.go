@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"strings"
 
 	"github.com/jackc/pgx/v5/pgconn"
 
@@ -20,6 +21,9 @@ const (
 	codeUniqueness     = "23505"
 	codeForeignKey     = "23503"
 	codeUndefinedTable = "42P01"
+	// classConnection are the faults of a connection, and what PgBouncer says of its
+	// own: that it finds no server, that it waited for too long, that one went away.
+	classConnection = "08"
 )
 
 // busyCodes are refusals that say nothing of the request: another moment, or
@@ -29,6 +33,7 @@ var busyCodes = map[string]bool{
 	codeDeadlock:      true,
 	codeLockTimeout:   true,
 	"25006":           true, // read-only: a standby that is not promoted yet
+	"0A000":           true, // the same, said to the BEGIN of a transaction that writes
 	"53300":           true, // too many connections
 	"57014":           true, // a statement timeout of the database's own
 	"57P01":           true, // the administrator ends the connection
@@ -51,11 +56,14 @@ func fail(ctx context.Context, operation string, err error) error {
 	case ctx.Err() != nil:
 		return fmt.Errorf("%s: %w", operation, ctx.Err())
 	case errors.Is(err, store.ErrBusy), errors.Is(err, store.ErrNotFound), errors.Is(err, store.ErrExists):
-	case busyCodes[code(err)], code(err) == "" && isConnectionLoss(err):
+	case refusesForNow(code(err)), code(err) == "" && isConnectionLoss(err):
 		return fmt.Errorf("%s: %w: %w", operation, store.ErrBusy, short(err))
 	}
 	return fmt.Errorf("%s: %w", operation, short(err))
 }
+
+// refusesForNow reports whether a code is one of those refusals.
+func refusesForNow(code string) bool { return busyCodes[code] || strings.HasPrefix(code, classConnection) }
 
 // isConnectionLoss reports whether the way to the database is at fault.
 func isConnectionLoss(err error) bool {
