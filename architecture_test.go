@@ -22,7 +22,7 @@ var walls = []wall{
 	{"migrations", "", "a cellar: it embeds files and nothing more"},
 
 	{"cmd/server", "api server server/audit server/auth server/auth/provider server/backup server/leak server/ledger server/organization server/signon server/store", "a door: it parses, calls, and maps errors to exit codes; the parts are built in server"},
-	{"server", "api api/scan server/audit server/auth server/auth/provider server/backup server/dashboard server/events server/figures server/leak server/ledger server/metrics server/organization server/reading server/rest server/signon server/store server/store/postgres server/store/sqlite", "the one place where the server's parts are put together, and the only one that knows a concrete store"},
+	{"server", "api api/scan server/audit server/auth server/auth/provider server/backup server/dashboard server/events server/figures server/leak server/ledger server/metrics server/organization server/reading server/rest server/signon server/store server/store/postgres server/store/sqlite server/store/standby", "the one place where the server's parts are put together, and the only one that knows a concrete store"},
 	{"server/rest", "api api/memory server/audit server/auth server/events server/figures server/leak server/ledger server/organization server/reading server/search server/store", "it turns requests into calls of the ledger and decides nothing itself; of the store it knows the nouns"},
 	{"server/search", "api api/memory server/store", "texts and questions are taken apart on values alone; of the store it knows the nouns"},
 	{"server/ledger", "api api/scan server/audit server/events server/search server/store", "the rules are pure: they know the contract, the trail and the storage contract, no HTTP and no SQL"},
@@ -43,6 +43,7 @@ var walls = []wall{
 	{"server/store/schema", "server/store", "migrating is one skill for two databases; it needs the contract's errors only"},
 	{"server/store/postgres", "api migrations server/audit server/store server/store/schema", "an implementation of the storage contract"},
 	{"server/store/sqlite", "api migrations server/audit server/store server/store/schema", "an implementation of the storage contract"},
+	{"server/store/standby", "api server/store", "which of two databases answers is decided on the contract; it knows neither"},
 	{"server/store/memory", "api server/audit server/store", "an implementation of the storage contract, for tests and simulation"},
 	{"server/store/storetest", "api server/audit server/store", "the suite of the storage contract knows no implementation"},
 	{"server/store/postgres/pgtest", "", "it starts a database and knows nothing of what is kept in it"},
@@ -51,6 +52,7 @@ var walls = []wall{
 	{"sim", "", "the simulation is made of tests; nothing may build on it"},
 	{"bench", "", "figures are taken of the built programs from outside, as people run them"},
 	{"crash", "", "what is killed are the built programs, as people run them"},
+	{"deploy/patroni", "", "what is killed are the built programs and the real database, as people run them"},
 	{"server/servertest", "api server server/auth server/store server/store/postgres/pgtest", "a real server in a box is made as a person would make one"},
 
 	{"cmd/client", "api api/memory api/scan client client/archive client/carry client/checkout client/claudemd client/config client/curate client/guard client/hook client/lint client/mcp client/memdir client/merge client/metrics client/project client/proxy client/recall client/remote client/service client/signin client/state client/syncer client/tui", "a door: it parses, calls, prints, and maps errors to exit codes; the parts are built in client"},
@@ -117,7 +119,7 @@ var doors = []door{
 	{"github.com/prometheus/client_golang", "client/metrics server/metrics", "", "what is counted is told by functions; one package of each wing knows Prometheus, and no registry is global"},
 	{"golang.org/x/time", "server/organization", "", "a token bucket bounds the writes of an organization, and the rows that its refusals make"},
 	{"golang.org/x/sync", "server/rest server/ledger server/store/storetest client/memdir", "...", "a weighted semaphore bounds the memory of bodies; entries are scanned, and folders walked, side by side; tests run writers so"},
-	{"github.com/jackc/pgx/v5", "server/store/postgres server/store/postgres/pgtest", "bench", "Postgres is known to its own store only, and to the bare peer that the store is measured against"},
+	{"github.com/jackc/pgx/v5", "server/store/postgres server/store/postgres/pgtest", "bench deploy/patroni", "Postgres is known to its own store only, and to the bare peer that the store is measured against; what a cluster holds is read on each machine"},
 	{"modernc.org/sqlite", "server/store/sqlite", "bench crash", "SQLite is known to its own store only, to the bare peer that the store is measured against, and to the power cut that asks it whether a file is whole"},
 	{"github.com/golang-migrate/migrate/v4", "server/store/schema", "", "its locks differ by database and it closes what it is given: one package knows that"},
 
@@ -131,7 +133,7 @@ var doors = []door{
 	{"github.com/chromedp/cdproto", "", "server/dashboard", "what the browser is told beside: light or dark, and to look away from the content policy"},
 	{"github.com/zalando/go-keyring", "client/config", "", "the system's keyring, where there is one"},
 	{"github.com/gofrs/flock", "client/config client/memdir server/store/sqlite server", "", "a lock of the operating system, for one daemon a directory and one migration a file"},
-	{"golang.org/x/sys", "client/memdir cmd/client", "crash", "what os does not show: inode and ctime, for the doctor whether a folder may be written to, and for the crash harness each system call of a client"},
+	{"golang.org/x/sys", "client/memdir cmd/client", "crash deploy/patroni", "what os does not show: inode and ctime, for the doctor whether a folder may be written to, and for the crash harness each system call of a client; sockets in a machine's network namespace"},
 	{"github.com/yuin/goldmark", "client/claudemd server/dashboard", "", "where code and comments stand in instructions is CommonMark's to say, and how an entry looks on a page"},
 	{"github.com/microcosm-cc/bluemonday", "server/dashboard", "", "what is rendered of an entry is sanitised all the same, in one place"},
 	{"golang.org/x/net", "", "server/dashboard", "pages are held against the standard's parser"},

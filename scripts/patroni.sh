@@ -25,11 +25,13 @@ fi
 
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
+trap 'exit 1' INT TERM HUP
 CGO_ENABLED=0 go build -o "$work/server" ./cmd/server
 CGO_ENABLED=0 go test -tags patroni -c -o "$work/patroni.test" ./deploy/patroni
 cd deploy/patroni
 # The shell is the first process of the namespace: it waits for those whose parent was
 # killed, which would otherwise seem to be there still.
-TEAMMEM_SERVER_BINARY=$work/server unshare --net --mount --pid --fork --kill-child --mount-proc \
+mkdir "$work/tmp"
+TMPDIR=$work/tmp TEAMMEM_SERVER_BINARY=$work/server unshare --net --mount --pid --fork --kill-child --mount-proc \
 	bash -c 'mount -t tmpfs tmpfs /run && mkdir -p /run/netns && "$@"; exit $?' patroni \
 	"$work/patroni.test" -test.v -test.count=1 -test.timeout=30m "$@"

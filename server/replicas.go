@@ -31,6 +31,7 @@ func (s *Server) hearOthers(ctx context.Context) {
 		return
 	}
 	others.Exchange(ctx, func(a store.Announcement) {
+		s.replica.heard(ctx, a)
 		s.events.Publish(events.Event{Organization: a.OrgUID, Repo: a.Slug, Version: a.Version, Checksum: a.Checksum})
 	}, s.look)
 }

@@ -46,6 +46,7 @@ import (
 type Config struct {
 	Listen       string // host:port; port 0 picks one
 	Database     string // sqlite:///path or postgres://…; empty: SQLite in Data
+	Replica      string // postgres://… of a streaming replica of it; empty: none is asked
 	Data         string // directory of the server's own files
 	Redactions   string // the list of what was withdrawn; empty: in Data
 	TLSCert      string // files in PEM; both or none
@@ -100,8 +101,11 @@ type Server struct {
 	listener net.Listener
 	observer *observer // nil: nobody counts
 	store    store.Store
+	replica  *replica // nil: none is asked
 	auth     *auth.Auth
+	orgs     *organization.Rules
 	keeper   *organization.Keeper
+	tallies  *tallies // nil: nobody to count with
 	desk     *signon.Desk
 	events   *events.Hub
 	leaks    *leak.Desk
@@ -143,21 +147,26 @@ func New(ctx context.Context, log *slog.Logger, cfg Config, now func() time.Time
 	if s.store, err = OpenStore(ctx, log, database); err != nil {
 		return nil, err
 	}
+	if s.replica, err = s.openReplica(ctx, now); err != nil {
+		return nil, err
+	}
 	if s.first, err = firstStart(ctx, s.store, cfg.Data, now()); err != nil {
 		return nil, fmt.Errorf("first start: %w", err)
 	}
 	orgs := organization.New(s.store, now, func() { s.auth.Forget() })
+	s.orgs = orgs
 	s.keeper = organization.NewKeeper(log, orgs, cfg.Checkpoints)
 	cfg.Auth.Refused, s.cfg.SignOn.Refused = s.keeper.Refused, s.keeper.Refused
 	if err := s.openDesk(now, cfg.Auth); err != nil {
 		return nil, err
 	}
+	s.shareLimits(now)
 	s.events = events.New(cfg.Heartbeat)
 	scanner, err := scan.New(scan.Options{})
 	if err != nil {
 		return nil, err
 	}
-	rules := ledger.New(log, s.observer.timed(s.store, now), now, cfg.HTTP.Limits, scanner, s.announce)
+	rules := ledger.New(log, s.observer.timed(s.replica.beside(s.store), now), now, cfg.HTTP.Limits, scanner, s.announce)
 	s.observer.count(rules)
 	s.follower = newFollower(log, s.store, rules)
 	s.figures = figures.New(log, s.store, now)
@@ -269,6 +278,7 @@ func (s *Server) Run(ctx context.Context) error {
 	exchange, silence := context.WithCancel(context.Background())
 	var others sync.WaitGroup
 	others.Go(func() { s.hearOthers(exchange) })
+	others.Go(func() { s.tallies.run(exchange) })
 	others.Go(func() { s.desk.Providers().Run(exchange) })
 	others.Go(func() { s.follower.run(exchange) })
 	defer others.Wait()
@@ -325,6 +335,7 @@ func (s *Server) Close() error {
 	if s.auth != nil {
 		s.auth.Close()
 	}
+	errs = append(errs, s.replica.close())
 	if s.store != nil {
 		errs = append(errs, s.store.Close())
 	}

@@ -133,7 +133,7 @@ func shownValue(flag *pflag.Flag) string {
 		value = strings.TrimSuffix(strings.TrimPrefix(value, "["), "]")
 	}
 	switch flag.Name {
-	case "database", "oidc-issuer", "public-url":
+	case "database", "database-replica", "oidc-issuer", "public-url":
 		return withoutSecrets(value)
 	}
 	return value

@@ -58,6 +58,9 @@ func (p *program) problems() []problem {
 	}
 	fail("data", checkDirectory(s.data), "name a directory that this user may write to with --data")
 	fail("database", checkDatabase(s.database), "give sqlite:///path/to/file or postgres://user@host/name")
+	if s.replica != "" {
+		fail("database-replica", server.CheckReplica(s.server().DatabaseURL(), s.replica), "give postgres://user@host/name")
+	}
 	if s.redacted != "" {
 		fail("redactions", checkDirectory(filepath.Dir(s.redacted)), "name a file in a directory that this user may write to")
 	}

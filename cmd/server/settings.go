@@ -19,6 +19,7 @@ type settings struct {
 	config    string
 	listen    string
 	database  string
+	replica   string
 	data      string
 	redacted  string
 	tlsCert   string
@@ -36,7 +37,7 @@ type settings struct {
 
 // settingNames are the flags that the environment and the file may give as well:
 // tls-cert is TEAMMEM_TLS_CERT and the file's line "tls-cert: …".
-var settingNames = []string{"listen", "database", "data", "redactions", "tls-cert", "tls-key", "insecure-http", "trusted-proxy", "failed-sign-ins", "log-format", "log-level", "metrics-listen"}
+var settingNames = []string{"listen", "database", "database-replica", "data", "redactions", "tls-cert", "tls-key", "insecure-http", "trusted-proxy", "failed-sign-ins", "log-format", "log-level", "metrics-listen"}
 
 // allSettings are the names of all settings.
 func allSettings() []string { return slices.Concat(settingNames, oidcNames) }
@@ -52,6 +53,7 @@ func (s *settings) databaseFlags(f *pflag.FlagSet) {
 // serveFlags are the settings of serving.
 func (s *settings) serveFlags(f *pflag.FlagSet) {
 	f.StringVar(&s.listen, "listen", "127.0.0.1:8080", "address to serve on; port 0 picks one")
+	f.StringVar(&s.replica, "database-replica", "", "postgres://… of a streaming replica that may answer what changed since a version (default none)")
 	f.StringVar(&s.tlsCert, "tls-cert", "", "certificate in PEM; read again when it changes")
 	f.StringVar(&s.tlsKey, "tls-key", "", "its key in PEM")
 	f.BoolVar(&s.insecure, "insecure-http", false, "serve plain http off loopback all the same")
@@ -146,6 +148,7 @@ func (s *settings) trustedProxies() ([]netip.Prefix, error) {
 func (s *settings) server() server.Config {
 	cfg := server.DefaultConfig(s.data)
 	cfg.Database = s.database
+	cfg.Replica = s.replica
 	cfg.Redactions = s.redacted
 	if s.listen != "" {
 		cfg.Listen = s.listen

@@ -104,7 +104,8 @@ func (c *cluster) serve(t *testing.T, name, listen, database, machine string) (a
 			}
 		}
 	}
-	c.run(t, "server-"+name, []string{"TEAMMEM_DATABASE=" + database}, command...)
+	replica := c.address("teammem", c.values["PASSWORD"], core+":6432", "teammem_replica") + "&default_query_exec_mode=cache_describe"
+	c.run(t, "server-"+name, []string{"TEAMMEM_DATABASE=" + database, "TEAMMEM_DATABASE_REPLICA=" + replica}, command...)
 	client := newClient(of)
 	c.await(t, "server "+name, func() bool {
 		answer, err := client.Get("http://" + listen + api.PathReady)

@@ -381,6 +381,13 @@ CREATE TABLE sessions (
 CREATE INDEX sessions_of_user ON public.sessions USING btree (user_id);
 CREATE INDEX sessions_until ON public.sessions USING btree (until);
 
+CREATE TABLE tallies (
+    key text COLLATE "C" NOT NULL,
+    began timestamp with time zone NOT NULL,
+    count bigint NOT NULL,
+    CONSTRAINT tallies_pkey PRIMARY KEY (key)
+) WITH (fillfactor=50);
+
 CREATE TABLE tokens (
     id bigint NOT NULL GENERATED ALWAYS AS IDENTITY,
     uid text NOT NULL,

@@ -336,6 +336,12 @@ CREATE INDEX sessions_of_user ON sessions (user_id);
 
 CREATE INDEX sessions_until ON sessions (until);
 
+CREATE TABLE tallies (
+    key   TEXT    NOT NULL PRIMARY KEY,
+    began INTEGER NOT NULL,
+    count INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+
 CREATE TABLE tokens (
     id        INTEGER PRIMARY KEY,
     uid       TEXT    NOT NULL UNIQUE,

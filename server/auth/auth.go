@@ -122,6 +122,16 @@ func (a *Auth) Close() { a.usage.close() }
 // Door is where failed sign-ins are counted, of tokens and of anything else.
 func (a *Auth) Door() *Door { return a.door }
 
+// ShareFailures has tell called with whose failed sign-in was counted. It is called before
+// the first one.
+func (a *Auth) ShareFailures(tell func(account string)) { a.door.tell = tell }
+
+// FailedElsewhere notes how many failures of an account all servers on the database
+// counted.
+func (a *Auth) FailedElsewhere(account string, count int, since time.Time) {
+	a.door.Elsewhere(account, count, since)
+}
+
 // Forget makes the next request of everybody ask the store. Whoever changes a
 // right, a token or a member on this server calls it after the change.
 func (a *Auth) Forget() {

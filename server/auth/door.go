@@ -29,6 +29,7 @@ const (
 type Door struct {
 	most int // failures; below 0: any number
 	now  func() time.Time
+	tell func(account string) // of each failure that counts; nil: nobody
 
 	mu    sync.Mutex
 	seen  map[string]failures
@@ -84,6 +85,9 @@ func (d *Door) Failed(from []netip.Addr, account string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for _, key := range keysOf(from, account) {
+		if d.tell != nil {
+			d.tell(key)
+		}
 		f, known := d.seen[key]
 		if !known {
 			d.makeRoom(now)
@@ -93,6 +97,20 @@ func (d *Door) Failed(from []netip.Addr, account string) {
 		}
 		f.count++
 		d.seen[key] = f
+	}
+}
+
+// Elsewhere notes how many failures all servers on the database counted, this one
+// among them.
+func (d *Door) Elsewhere(key string, count int, since time.Time) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	f, known := d.seen[key]
+	if !known {
+		d.makeRoom(d.now())
+	}
+	if count > f.count || d.now().Sub(f.since) >= doorTime {
+		d.seen[key] = failures{count: count, since: since}
 	}
 }
 

@@ -44,6 +44,7 @@ const (
 	defaultLockWait    = 5 * time.Second  // for a repo's row
 	defaultConnectWait = 5 * time.Second  // for a new connection
 	defaultCommitWait  = 15 * time.Second // for the second batch of a Commit
+	replicaWait        = time.Second      // for a connection to a replica, which need not be asked
 	defaultMaxConns    = 24               // unless the address says pool_max_conns
 	attempts           = 4                // of a transaction that the database broke off
 )
@@ -82,6 +83,20 @@ func Open(ctx context.Context, log *slog.Logger, dsn string) (*DB, error) {
 		return nil, err
 	}
 	return db, nil
+}
+
+// OpenReplica is Open for a standby that is only asked for views: it may be away, or
+// behind in its schema too, which its answers tell.
+func OpenReplica(ctx context.Context, log *slog.Logger, dsn string) (*DB, error) {
+	config, err := parse(dsn)
+	if err != nil {
+		return nil, err
+	}
+	pool, err := pgxpool.NewWithConfig(ctx, config)
+	if err != nil {
+		return nil, fmt.Errorf("opening the pool: %w", err)
+	}
+	return &DB{log: log, pool: pool, acquireWait: replicaWait, lockWait: defaultLockWait, queue: newQueue()}, nil
 }
 
 // parse reads an address. Its errors never repeat it: it may hold a password.

@@ -2,11 +2,10 @@ package pgtest
 
 import (
 	"errors"
-	"fmt"
 	"net/url"
 	"os"
 	"os/exec"
-	"path/filepath"
+	"strings"
 	"testing"
 )
 
@@ -45,13 +44,13 @@ func Replica(t testing.TB) *Server {
 // At is the address on this server of the database that another address names.
 func (s *Server) At(t testing.TB, address string) string {
 	t.Helper()
-	return withDatabase(t, s.Address, filepath.Base(databaseOf(t, address)))
+	return withDatabase(t, s.Address, strings.TrimPrefix(databaseOf(t, address), "/"))
 }
 
-// Admin runs one statement as the superuser, on the server itself.
-func (s *Server) Admin(t testing.TB, format string, arguments ...any) {
+// Exec runs one statement as the superuser on this server.
+func (s *Server) Exec(t testing.TB, statement string) {
 	t.Helper()
-	admin(t, s.Address, fmt.Sprintf(format, arguments...))
+	admin(t, s.Address, statement)
 }
 
 // databaseOf is the path of an address.
