@@ -18,7 +18,7 @@ BENCHPKG  ?= ./...
 COUNT     ?= 1
 SEEDS     ?= 20000
 
-.PHONY: all run build test check format vet staticcheck architecture openapi modules cross deploy-check deadcode bench crash latency streams fuzz sim browser screenshots clean
+.PHONY: all run build test check format vet staticcheck architecture openapi modules cross deploy-check deadcode bench crash patroni latency streams fuzz sim browser screenshots clean
 
 all: build
 
@@ -42,6 +42,7 @@ format:
 
 vet:
 	go vet ./...
+	go vet -tags patroni ./deploy/patroni
 
 staticcheck:
 	$(TOOL) staticcheck ./...
@@ -88,6 +89,11 @@ IMAGES ?= 200
 crash:
 	TEAMMEM_CRASH_CYCLES=$(CYCLES) TEAMMEM_CRASH_IMAGES=$(IMAGES) TEAMMEM_CRASH_EVERY=1 \
 		go test -count=1 -v -timeout 8h ./crash
+
+# Three machines under Patroni, whose primary is killed and cut off while two servers
+# are written to. As root, on Linux; about two minutes. ARGS=… goes to the test.
+patroni:
+	@scripts/patroni.sh $(ARGS)
 
 # From an edit to its being seen at a team-mate's, with git beside it, and with
 # Syncthing where it is installed.

@@ -123,8 +123,11 @@ func (c *cluster) kill(t *testing.T, n *node) {
 }
 
 // cut takes a machine off the bridge; join puts it back.
-func (c *cluster) cut(t *testing.T, n *node)  { must(t, "ip", "link", "set", "to-"+n.name, "nomaster") }
-func (c *cluster) join(t *testing.T, n *node) { must(t, "ip", "link", "set", "to-"+n.name, "master", "br0") }
+func (c *cluster) cut(t *testing.T, n *node) { must(t, "ip", "link", "set", "to-"+n.name, "nomaster") }
+
+func (c *cluster) join(t *testing.T, n *node) {
+	must(t, "ip", "link", "set", "to-"+n.name, "master", "br0")
+}
 
 func (c *cluster) startBalancers(t *testing.T) {
 	t.Helper()

@@ -308,8 +308,8 @@ JOIN repos r ON r.id = v.repo_id JOIN history h ON h.repo_id = v.repo_id AND h.v
 	if err != nil {
 		t.Fatal(err)
 	}
-	there := map[string]string{}       // repo and version → key and checksum
-	held := map[string]bool{}          // repo, key and checksum
+	there := map[string]string{} // repo and version → key and checksum
+	held := map[string]bool{}    // repo, key and checksum
 	highest := map[string]api.Version{}
 	for rows.Next() {
 		var repo, key string

@@ -45,8 +45,8 @@ type crew struct {
 	mu     sync.Mutex
 	acks   []ack
 	doubts map[string]api.Checksum // by repo and key, what was not acknowledged at the end
-	asked  map[int]int // answers by status
-	wrong  []string    // answers that must not be
+	asked  map[int]int             // answers by status
+	wrong  []string                // answers that must not be
 	ending context.CancelFunc
 	done   sync.WaitGroup
 }

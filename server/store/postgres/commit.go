@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -87,7 +88,7 @@ func brokenOff(err error) bool {
 // not of the database's state, nor of a COMMIT. A transaction of several may also meet
 // another that brings the same contents in another order; one alone does not.
 func (t *transaction) ones(err error) bool {
-	return code(err) != "" && (!busyCodes[code(err)] || brokenOff(err)) && !t.ending
+	return code(err) != "" && (!refusesForNow(code(err)) || brokenOff(err)) && !t.ending
 }
 
 // transaction is one or more commits of a repo.
@@ -100,6 +101,7 @@ type transaction struct {
 
 	batch  *pgx.Batch // what is not sent yet
 	wrote  bool
+	made   bool // the repo's row was not there
 	ending bool // COMMIT's answer is awaited
 }
 
@@ -107,7 +109,7 @@ type transaction struct {
 // the last ones takes what comes next with it: of n commits there are n + 1 round trips.
 func (t *transaction) run(ctx context.Context) error {
 	defer abort(ctx, t.conn)
-	t.wrote, t.ending, t.batch = false, false, &pgx.Batch{}
+	t.wrote, t.made, t.ending, t.batch = false, false, false, &pgx.Batch{}
 	t.batch.Queue(beginWrite)
 	t.batch.Queue(setWrite, strconv.FormatInt(t.db.lockWait.Milliseconds(), 10), withdrawLock, int32(t.repo.Org))
 	for i := 0; t.has(i); i++ {
@@ -115,10 +117,18 @@ func (t *transaction) run(ctx context.Context) error {
 			return err
 		}
 	}
-	if !t.wrote {
+	if !t.wrote && !t.stands() {
 		return nil
 	}
 	return t.end(ctx)
+}
+
+// stands reports whether somebody is told that what they ask stands already. That must
+// wait for standbys as a change does: who wrote it may never have heard that it reached
+// one, and a lock that is committed waits for all that was written before it. A repo that
+// was only made for its lock goes.
+func (t *transaction) stands() bool {
+	return !t.made && slices.ContainsFunc(t.taken, func(c *request) bool { return c.refusal == nil })
 }
 
 // has reports whether there is an i-th commit; it may have come just now.
@@ -174,6 +184,7 @@ func (t *transaction) lock(ctx context.Context, c *request) (store.State, bool, 
 	if err != nil || state.Head.ID != 0 {
 		return state, withdrawn, err
 	}
+	t.made = true
 	t.batch.Queue(insertRepo, int64(t.repo.Org), string(t.repo.Slug))
 	state, withdrawn, err = t.readState(ctx, c)
 	if code(err) == codeForeignKey {

@@ -63,7 +63,9 @@ func fail(ctx context.Context, operation string, err error) error {
 }
 
 // refusesForNow reports whether a code is one of those refusals.
-func refusesForNow(code string) bool { return busyCodes[code] || strings.HasPrefix(code, classConnection) }
+func refusesForNow(code string) bool {
+	return busyCodes[code] || strings.HasPrefix(code, classConnection)
+}
 
 // isConnectionLoss reports whether the way to the database is at fault.
 func isConnectionLoss(err error) bool {

@@ -1,0 +1,57 @@
+package postgres
+
+import (
+	"testing"
+	"time"
+
+	"github.com/teammem/teammem/api"
+	"github.com/teammem/teammem/server/store"
+	"github.com/teammem/teammem/server/store/postgres/pgtest"
+)
+
+// TestWhatStandsIsReplicated: where commits wait for a standby, who is told that what
+// they ask stands already waits too. What is visible on a primary that was cut off may
+// be on no other machine.
+func TestWhatStandsIsReplicated(t *testing.T) {
+	dsn := pgtest.DSN(t, pgtest.Durable())
+	db := open(t, dsn)
+	defer func() { _ = db.Close() }()
+	ref := organization(t, db)
+	control := session(t, dsn)
+	exec(t, control, "INSERT INTO repos (org_id, slug, version, entries, bytes, audit_head) VALUES (1, 'acme/widgets', 0, 0, 0, decode(repeat('00', 32), 'hex'))")
+
+	standby := func(name string) {
+		exec(t, control, "ALTER SYSTEM SET synchronous_standby_names = '"+name+"'")
+		exec(t, control, "SELECT pg_reload_conf()")
+	}
+	defer standby("")
+	exec(t, control, "SET synchronous_commit = local")
+	standby("nobody")
+	told := make(chan error, 1)
+	ask := func() {
+		_, err := db.Commit(t.Context(), ref, []api.Key{"a.md"}, func(store.State) (*store.Change, error) { return nil, nil })
+		told <- err
+	}
+	go ask()
+	const waiting = `SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event = 'SyncRep'`
+	for deadline, n := time.Now().Add(time.Minute), 0; n == 0; <-time.After(5 * time.Millisecond) {
+		if err := control.QueryRow(t.Context(), waiting).Scan(&n); err != nil {
+			t.Fatal(err)
+		}
+		select {
+		case err := <-told: // Postgres has not noticed yet that there is a standby to wait for
+			if err != nil {
+				t.Fatal(err)
+			}
+			go ask()
+		default:
+		}
+		if time.Now().After(deadline) {
+			t.Fatal("whoever asks is told that it stands, and no standby has it")
+		}
+	}
+	standby("")
+	if err := <-told; err != nil {
+		t.Errorf("once there is no standby to wait for: %v", err)
+	}
+}
