@@ -38,8 +38,9 @@ func (s *Server) observe(ctx context.Context) error {
 	set := metrics.New(s.cfg.HTTP.Version, runtime.Version())
 	mux := http.NewServeMux()
 	mux.Handle("GET /metrics", set.Handler())
+	mux.Handle("GET /debug/pprof/", s.profiles())
 	s.observer = &observer{set: set, listener: listener, http: &http.Server{
-		Handler: mux, ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 10 * time.Second, WriteTimeout: 30 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 16 << 10,
+		Handler: mux, ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 10 * time.Second, WriteTimeout: (longestProfile + 30) * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 16 << 10,
 	}}
 	s.cfg.HTTP.Began = func() func(rest.Observation) {
 		ended := set.Began()

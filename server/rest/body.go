@@ -168,13 +168,18 @@ func bodyTooLarge(limit, received int64) *api.Error {
 // reserve takes memory for the rest of the call. A call reserves once at most,
 // so that none waits for another that waits for it.
 func (h *Handler) reserve(c *call, n int64) error {
-	n = min(n, h.cfg.Memory)
+	n = min(n, h.shares.memory)
 	ctx, cancel := context.WithTimeout(c.r.Context(), waitForMemory)
 	defer cancel()
+	giveBack, err := c.share.acquire(ctx, n)
+	if err != nil {
+		return overloaded("the server holds as many of your bodies as it takes of one caller", err)
+	}
 	if err := h.memory.Acquire(ctx, n); err != nil {
+		giveBack()
 		return overloaded("the server holds as many bodies as it can", err)
 	}
-	c.release = func() { h.memory.Release(n) }
+	c.release = func() { h.memory.Release(n); giveBack() }
 	return nil
 }
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"net/http/httptest"
 	"regexp"
 	"strings"
 	"testing"
@@ -13,6 +14,7 @@ import (
 	"github.com/go-chi/chi/v5"
 
 	"github.com/teammem/teammem/api"
+	"github.com/teammem/teammem/server/auth"
 	"github.com/teammem/teammem/server/ledger"
 	"github.com/teammem/teammem/server/store"
 )
@@ -164,6 +166,60 @@ func TestMemoryOfBodiesIsBounded(t *testing.T) {
 	}
 	if !b.handler.memory.TryAcquire(1 << 20) {
 		t.Error("memory is not given back")
+	}
+}
+
+// One who holds as much as one caller may, with bodies that never end, is told to come
+// back; everybody else is served, and so is that one when the bodies are over.
+func TestOneCallerLeavesRoomForOthers(t *testing.T) {
+	b := newBox(t, func(c *Config) { c.Memory = 4 << 20; c.Request = 200 * time.Millisecond }, nil)
+	who, err := b.handler.auth.Authenticate(t.Context(), auth.Credentials{Authorization: "Bearer " + b.member})
+	if err != nil {
+		t.Fatal(err)
+	}
+	mine, leave, err := b.handler.shares.enter(who.User)
+	if err != nil {
+		t.Fatal(err)
+	}
+	release, err := mine.acquire(t.Context(), 1<<20)
+	if err != nil {
+		t.Fatal(err)
+	}
+	put := func(token, key string) *httptest.ResponseRecorder {
+		return b.do(http.MethodPut, repoPath, token, `{"entries":{"`+key+`":"a"}}`)
+	}
+	w := put(b.member, "a.md")
+	wantError(t, w, http.StatusServiceUnavailable, api.Overloaded, api.ErrorCodeBusy)
+	if !strings.Contains(w.Body.String(), "of yours") && !strings.Contains(w.Body.String(), "your bodies") {
+		t.Errorf("it does not say whose: %s", w.Body)
+	}
+	if w := put(b.foreign, "b.md"); w.Code != http.StatusOK {
+		t.Errorf("another is answered %d: %s", w.Code, w.Body)
+	}
+	release()
+	if w := put(b.member, "a.md"); w.Code != http.StatusOK {
+		t.Errorf("with memory given back: %d: %s", w.Code, w.Body)
+	}
+	var inside []func()
+	for range b.handler.shares.calls - 1 {
+		_, out, err := b.handler.shares.enter(who.User)
+		if err != nil {
+			t.Fatal(err)
+		}
+		inside = append(inside, out)
+	}
+	wantError(t, b.do(http.MethodGet, repoPath, b.member, ""), http.StatusServiceUnavailable, api.Overloaded, api.ErrorCodeBusy)
+	if w := b.do(http.MethodGet, repoPath, b.foreign, ""); w.Code != http.StatusOK {
+		t.Errorf("another is answered %d: %s", w.Code, w.Body)
+	}
+	for _, out := range append(inside, leave) {
+		out()
+	}
+	if w := b.do(http.MethodGet, repoPath, b.member, ""); w.Code != http.StatusOK {
+		t.Errorf("places are not given back: %d", w.Code)
+	}
+	if n := len(b.handler.shares.held); n != 0 {
+		t.Errorf("%d callers are remembered who have nothing under way", n)
 	}
 }
 

@@ -39,6 +39,7 @@ type call struct {
 	begun   bool   // something was given to w
 	reading bool   // the body was touched
 	read    bool   // the body was read to its end, or cannot be read any more
+	share   *share // the caller's part of what all share; nil: unbounded
 	release func() // gives the call's memory back; may be nil
 	cause   error  // what was answered with, for the log
 	pushed  pushed // of a PUT
@@ -159,6 +160,14 @@ func (h *Handler) try(c *call, answer handle) (err error) {
 	defer leave()
 	if err := h.authorize(c); err != nil {
 		return err
+	}
+	if c.caller.User != 0 && counted(c.route) {
+		mine, leave, err := h.shares.enter(c.caller.User)
+		if err != nil {
+			return err
+		}
+		defer leave()
+		c.share = mine
 	}
 	return answer(c)
 }

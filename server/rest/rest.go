@@ -131,7 +131,7 @@ func DefaultConfig() Config {
 	return Config{
 		Version:    "devel",
 		Limits:     api.DefaultLimits,
-		InFlight:   512,
+		InFlight:   1024,
 		Memory:     256 << 20,
 		Request:    25 * time.Second,
 		Body:       20 * time.Second,
@@ -158,6 +158,7 @@ type Handler struct {
 	ids      *requestIDs
 	inFlight chan struct{}
 	memory   *semaphore.Weighted
+	shares   *shares
 	draining atomic.Bool
 	calls    sync.WaitGroup
 }
@@ -188,6 +189,7 @@ func New(log *slog.Logger, l Ledger, a Authenticator, db Database, hub *events.H
 		ids:      newRequestIDs(),
 		inFlight: make(chan struct{}, cfg.InFlight),
 		memory:   semaphore.NewWeighted(cfg.Memory),
+		shares:   newShares(cfg.InFlight, cfg.Memory),
 	}
 	if err := h.mount(api.Routes); err != nil {
 		return nil, err
@@ -339,7 +341,7 @@ func (h *Handler) lost(c *call) error {
 // place back. Probes always come in: an overloaded server is not a dead one. A
 // stream takes no place: it would hold it for hours and does nothing.
 func (h *Handler) enter(route api.Route) (leave func(), err error) {
-	if slices.Contains([]string{"health", "ready", "liveEvents", "liveActivity"}, route.Operation) {
+	if !counted(route) {
 		return func() {}, nil
 	}
 	select {
@@ -348,6 +350,11 @@ func (h *Handler) enter(route api.Route) (leave func(), err error) {
 	default:
 		return nil, overloaded("as many requests are under way as the server takes at once", errors.New("too many requests in flight"))
 	}
+}
+
+// counted tells whether calls of a route take a place.
+func counted(route api.Route) bool {
+	return !slices.Contains([]string{"health", "ready", "liveEvents", "liveActivity"}, route.Operation)
 }
 
 // authorize finds the caller and holds what they may do against the route's right,
