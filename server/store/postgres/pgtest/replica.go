@@ -53,6 +53,12 @@ func (s *Server) Exec(t testing.TB, statement string) {
 	admin(t, s.Address, statement)
 }
 
+// Exec runs one statement in the database at an address.
+func Exec(t testing.TB, address, statement string) {
+	t.Helper()
+	admin(t, address, statement)
+}
+
 // databaseOf is the path of an address.
 func databaseOf(t testing.TB, address string) string {
 	t.Helper()
