@@ -36,9 +36,9 @@ func turns(b *testing.B, rounds int, peer, product func() round) (theirs, ours [
 // rate the product reaches.
 func compare(b *testing.B, target float64, theirs, ours []round) {
 	b.Helper()
-	ratios, costs := make([]float64, len(ours)), make([]float64, len(ours))
+	ratios, costs, own := make([]float64, len(ours)), make([]float64, len(ours)), make([]float64, len(ours))
 	for i := range ours {
-		ratios[i] = ours[i].rate / theirs[i].rate
+		ratios[i], own[i] = ours[i].rate/theirs[i].rate, ours[i].cpu*1e3
 		if theirs[i].cpu > 0 {
 			costs[i] = ours[i].cpu / theirs[i].cpu
 		}
@@ -50,9 +50,13 @@ func compare(b *testing.B, target float64, theirs, ours []round) {
 	b.ReportMetric(median(rates(theirs)), "peer/s")
 	line := fmt.Sprintf("%s: %.2f of the peer (%.2f to %.2f), at least %.2f wanted; %.0f/s against %.0f/s",
 		b.Name(), median(ratios), slices.Min(ratios), slices.Max(ratios), target, median(rates(ours)), median(rates(theirs)))
+	if each := median(own); each > 0 {
+		b.ReportMetric(each, "product-cpu-ms")
+		line += fmt.Sprintf("; %.2f ms of processor time each", each)
+	}
 	if cost := median(costs); cost > 0 {
 		b.ReportMetric(cost, "x-cpu")
-		line += fmt.Sprintf("; %.2f times the processor time", cost)
+		line += fmt.Sprintf(", %.2f times the peer's", cost)
 	}
 	b.Log(line + verdict(median(ratios) >= target))
 }

@@ -32,7 +32,9 @@ import (
 	"strings"
 	"time"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgtype"
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/teammem/teammem/server/store"
@@ -110,6 +112,11 @@ func parse(dsn string) (*pgxpool.Config, error) {
 	}
 	if config.ConnConfig.ConnectTimeout == 0 {
 		config.ConnConfig.ConnectTimeout = defaultConnectWait
+	}
+	config.AfterConnect = func(_ context.Context, conn *pgx.Conn) error {
+		types := conn.TypeMap()
+		types.TryWrapEncodePlanFuncs = append([]pgtype.TryWrapEncodePlanFunc{makeRoom}, types.TryWrapEncodePlanFuncs...)
+		return nil
 	}
 	// Behind a pooler a connection of the pool may be given what another one
 	// listens to; nobody would ever fetch it.
