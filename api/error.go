@@ -90,6 +90,7 @@ const (
 	ErrorCodeBadPrecond     = "bad_precondition"
 	ErrorCodeNoMemory       = "team_memory_none" // 404: this repo has no memory yet
 	ErrorCodeNoEntry        = "no_entry"
+	ErrorCodeForgotten      = "history_forgotten" // 404: retention took the text; version: up to which some have gone
 	ErrorCodeNoRoute        = "no_route"
 	ErrorCodeMethod         = "method_not_allowed"
 	ErrorCodeContentCoding  = "content_encoding"

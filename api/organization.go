@@ -124,6 +124,9 @@ type OrganizationInfo struct {
 	MaxBytes        int64  `json:"maxBytes"`
 	WritesPerMinute int    `json:"writesPerMinute"`
 	AuditDays       int    `json:"auditDays"`
+	HistoryDays     int    `json:"historyDays"` // see docs/operate.md; 0: for ever
+	HistoryKeep     int    `json:"historyKeep"`
+	TrashDays       int    `json:"trashDays"`
 	Created         Time   `json:"created"`
 }
 
@@ -135,6 +138,9 @@ type OrganizationChange struct {
 	MaxBytes        *int64  `json:"maxBytes,omitempty"`
 	WritesPerMinute *int    `json:"writesPerMinute,omitempty"`
 	AuditDays       *int    `json:"auditDays,omitempty"`
+	HistoryDays     *int    `json:"historyDays,omitempty"`
+	HistoryKeep     *int    `json:"historyKeep,omitempty"`
+	TrashDays       *int    `json:"trashDays,omitempty"`
 }
 
 // Done is the answer to a change that has nothing else to say.

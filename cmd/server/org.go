@@ -36,13 +36,16 @@ type orgResult struct {
 	MaxBytes   int64     `json:"maxBytes"`
 	Writes     int       `json:"writesPerMinute"`
 	AuditDays  int       `json:"auditDays"`
+	History    int       `json:"historyDays"`
+	Keep       int       `json:"historyKeep"`
+	Trash      int       `json:"trashDays"`
 	Created    *api.Time `json:"created"`
 }
 
 func orgResultOf(o store.Organization) orgResult {
 	return orgResult{
 		ID: o.UID, Name: o.Name, MaxEntries: o.MaxEntries, MaxRepos: o.MaxRepos, MaxBytes: o.MaxBytes, Writes: o.WritesPerMinute,
-		AuditDays: o.AuditDays, Created: wireTime(o.Created),
+		AuditDays: o.AuditDays, History: o.HistoryDays, Keep: o.HistoryKeep, Trash: o.TrashDays, Created: wireTime(o.Created),
 	}
 }
 

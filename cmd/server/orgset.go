@@ -12,13 +12,13 @@ import (
 
 func (p *program) orgSetCommand() *cobra.Command {
 	var name string
-	var entries, repos, writes, days int
+	var entries, repos, writes, days, history, keep, trash int
 	var bytes int64
 	cmd := &cobra.Command{
 		Use:   "set NAME",
 		Short: "Change an organization's name or limits; in force within a second",
 		Example: `  server org set acme --max-repos 50 --writes-per-minute 600
-  server org set acme --audit-days 400`,
+  server org set acme --audit-days 400 --history-days 365 --history-keep 20 --trash-days 90`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) != 1 {
 				return usagef("want the organization's name, and nothing else")
@@ -28,11 +28,12 @@ func (p *program) orgSetCommand() *cobra.Command {
 		RunE: func(cmd *cobra.Command, args []string) error {
 			given := settingsOf(cmd.Flags(), map[string]any{
 				"name": &name, "max-entries": &entries, "max-repos": &repos, "max-bytes": &bytes, "writes-per-minute": &writes, "audit-days": &days,
+				"history-days": &history, "history-keep": &keep, "trash-days": &trash,
 			})
 			if given == (organization.Settings{}) {
 				return usagef("nothing is to be changed: give a flag")
 			}
-			if min(int64(min(entries, repos, writes, days)), bytes) < 0 {
+			if min(int64(min(entries, repos, writes, days, history, keep, trash)), bytes) < 0 {
 				return usagef("a limit is negative: 0 takes it away")
 			}
 			return p.withOrganization(cmd.Context(), args[0], func(s store.Store, org store.Organization) error {
@@ -55,6 +56,9 @@ func (p *program) orgSetCommand() *cobra.Command {
 	f.Int64Var(&bytes, "max-bytes", 0, "bytes of live contents a repo may hold; 0 any number")
 	f.IntVar(&writes, "writes-per-minute", 0, "writes of all its members together, on each server; 0 any number")
 	f.IntVar(&days, "audit-days", 0, "days for which audit records are kept; 0 for ever")
+	f.IntVar(&history, "history-days", 0, "days for which earlier texts of entries are kept; 0 for ever")
+	f.IntVar(&keep, "history-keep", 0, "changes of each entry that stay however old they are")
+	f.IntVar(&trash, "trash-days", 0, "days for which the texts of deleted entries are kept; 0 as earlier texts")
 	return p.jsonFlag(cmd)
 }
 
@@ -77,6 +81,12 @@ func settingsOf(f *pflag.FlagSet, values map[string]any) (s organization.Setting
 			s.WritesPerMinute = value.(*int)
 		case "audit-days":
 			s.AuditDays = value.(*int)
+		case "history-days":
+			s.HistoryDays = value.(*int)
+		case "history-keep":
+			s.HistoryKeep = value.(*int)
+		case "trash-days":
+			s.TrashDays = value.(*int)
 		}
 	}
 	return s

@@ -45,7 +45,7 @@ Exit status: 0 done, 1 failed, 2 usage.`,
 	cmd.SetErr(p.err)
 	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return &usageError{err} })
 	cmd.AddCommand(p.tokenCommand(), p.loginLinkCommand(), p.inviteCommand(), p.orgCommand(), p.memberCommand(), p.auditCommand(), p.policyCommand(), p.scanCommand(), p.redactCommand(),
-		p.migrateCommand(), p.backupCommand(), p.restoreCommand(), p.moveCommand(), p.configCommand(), p.healthCommand(), p.versionCommand())
+		p.migrateCommand(), p.backupCommand(), p.restoreCommand(), p.moveCommand(), p.vacuumCommand(), p.configCommand(), p.healthCommand(), p.versionCommand())
 	return cmd
 }
 

@@ -97,6 +97,12 @@ CREATE TABLE findings (
     CONSTRAINT findings_pkey PRIMARY KEY (repo_id, key, version, n)
 );
 
+CREATE TABLE forgotten (
+    repo_id bigint NOT NULL,
+    version bigint NOT NULL,
+    CONSTRAINT forgotten_pkey PRIMARY KEY (repo_id)
+);
+
 CREATE TABLE grants (
     org_id bigint NOT NULL,
     kind text NOT NULL,
@@ -185,6 +191,9 @@ CREATE TABLE organizations (
     audit_days integer NOT NULL DEFAULT 0,
     audit_seq bigint NOT NULL DEFAULT 0,
     audit_head bytea NOT NULL DEFAULT decode(repeat('00'::text, 32), 'hex'::text),
+    history_days integer NOT NULL DEFAULT 0,
+    history_keep integer NOT NULL DEFAULT 0,
+    trash_days integer NOT NULL DEFAULT 0,
     CONSTRAINT organizations_name_check CHECK ((name <> ''::text)),
     CONSTRAINT organizations_name_key UNIQUE (name),
     CONSTRAINT organizations_pkey PRIMARY KEY (id),

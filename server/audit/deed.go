@@ -31,6 +31,7 @@ const (
 	ActionExport       = "audit.export"
 	ActionPrune        = "audit.prune"
 	ActionCheckpoint   = "checkpoint"
+	ActionVacuum       = "history.vacuum"
 )
 
 // Deed is the subject of a record of an organization's chain: by what the doer was

@@ -42,7 +42,10 @@ func showSettings(v *visit) error {
 func changeSettings(v *visit) error {
 	name := strings.TrimSpace(v.form("name"))
 	set := organization.Settings{Name: &name}
-	for field, into := range map[string]**int{"entries": &set.MaxEntries, "repos": &set.MaxRepos, "writes": &set.WritesPerMinute, "days": &set.AuditDays} {
+	for field, into := range map[string]**int{"entries": &set.MaxEntries, "repos": &set.MaxRepos, "writes": &set.WritesPerMinute, "days": &set.AuditDays, "history-days": &set.HistoryDays, "history-keep": &set.HistoryKeep, "trash-days": &set.TrashDays} {
+		if !v.r.PostForm.Has(field) && strings.Contains(field, "-") {
+			continue // a page from before the server knew it
+		}
 		n, err := strconv.Atoi(strings.TrimSpace(v.form(field)))
 		if err != nil {
 			return notANumber(field, v.form(field))

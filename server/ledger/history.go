@@ -103,7 +103,7 @@ func (l *Ledger) At(ctx context.Context, caller Caller, repo api.RepoSlug, key a
 		return store.Past{}, nil, err
 	}
 	if len(past) == 0 {
-		return store.Past{}, nil, noEntry(key, version)
+		return store.Past{}, nil, l.neverOrForgotten(ctx, caller, repo, key, version)
 	}
 	if past[0].Version < version {
 		if err := l.reached(ctx, caller, repo, key, version); err != nil {
@@ -132,6 +132,23 @@ func (l *Ledger) reached(ctx context.Context, caller Caller, repo api.RepoSlug, 
 		Code:    api.NotFound,
 		Message: fmt.Sprintf("%s is at version %d and has no version %d yet", repo, head.Version, version),
 		Details: api.Details{ErrorCode: api.ErrorCodeNoEntry, Key: key},
+	}
+}
+
+// neverOrForgotten says why there is no change of a key up to a version.
+func (l *Ledger) neverOrForgotten(ctx context.Context, caller Caller, repo api.RepoSlug, key api.Key, version api.Version) error {
+	forgotten, err := l.store.Forgotten(ctx, caller.ref(repo))
+	switch {
+	case err != nil:
+		return l.explain(ctx, caller, repo, "look what was forgotten", err)
+	case version <= 0 || version > forgotten:
+		return noEntry(key, version)
+	}
+	return &api.Error{
+		Code: api.NotFound,
+		Message: fmt.Sprintf("no text of %q is kept as of version %d: the organization keeps earlier texts for a while only, and of this repo some up to version %d have gone",
+			key, version, forgotten),
+		Details: api.Details{ErrorCode: api.ErrorCodeForgotten, Key: key, Version: &forgotten},
 	}
 }
 

@@ -64,6 +64,7 @@ type Store interface {
 	Bodies(ctx context.Context, org store.OrgID, sums []api.Checksum, fn func(sum api.Checksum, content []byte) error) error
 	Commit(ctx context.Context, ref store.RepoRef, touched []api.Key, decide store.Decide) (store.Head, error)
 	History(ctx context.Context, ref store.RepoRef, key api.Key, before api.Version, limit int) ([]store.Past, error)
+	Forgotten(ctx context.Context, ref store.RepoRef) (api.Version, error)
 	Authors(ctx context.Context, ref store.RepoRef) ([]store.Authored, error)
 	Proposals(ctx context.Context, org store.OrgID, query store.ProposalQuery) ([]store.Proposal, error)
 	Proposal(ctx context.Context, org store.OrgID, uid string) (store.Proposal, error)

@@ -81,8 +81,8 @@ func (k *Keeper) Verified(org store.OrgID) (v Verification, ok bool) {
 	return v, ok
 }
 
-// Verify verifies all chains now and then, until ctx ends. It stands beside [Keeper.Run],
-// for it may take long.
+// Verify verifies all chains now and then, until ctx ends, and takes away what the
+// organizations do not keep. It stands beside [Keeper.Run], for it may take long.
 func (k *Keeper) Verify(ctx context.Context) {
 	next := time.NewTimer(verifySoon)
 	defer next.Stop()
@@ -92,6 +92,7 @@ func (k *Keeper) Verify(ctx context.Context) {
 			return
 		case <-next.C:
 			k.VerifyNow(ctx)
+			k.Vacuum(ctx)
 			next.Reset(verifyEvery)
 		}
 	}

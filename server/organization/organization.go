@@ -41,6 +41,7 @@ type Store interface {
 	FindAudit(ctx context.Context, org store.OrgID, q store.AuditQuery) ([]audit.Record, error)
 	AuditEnds(ctx context.Context, org store.OrgID) (store.AuditPlace, []store.AuditAnchor, error)
 	Audit(ctx context.Context, ref store.RepoRef, after int64, limit int) ([]audit.Record, error)
+	Vacuum(ctx context.Context, org store.OrgID, cut store.Cut) (store.Vacuumed, error)
 }
 
 // By is who makes a change, and from where.

@@ -18,6 +18,9 @@ type Settings struct {
 	MaxBytes        *int64
 	WritesPerMinute *int
 	AuditDays       *int
+	HistoryDays     *int
+	HistoryKeep     *int
+	TrashDays       *int
 }
 
 // Set changes an organization's name and limits.
@@ -36,7 +39,10 @@ func (r *Rules) Set(ctx context.Context, by By, s Settings) (store.Organization,
 		given(s.MaxBytes, &after.MaxBytes)
 		given(s.WritesPerMinute, &after.WritesPerMinute)
 		given(s.AuditDays, &after.AuditDays)
-		if after.MaxEntries < 0 || after.MaxRepos < 0 || after.MaxBytes < 0 || after.WritesPerMinute < 0 || after.AuditDays < 0 {
+		given(s.HistoryDays, &after.HistoryDays)
+		given(s.HistoryKeep, &after.HistoryKeep)
+		given(s.TrashDays, &after.TrashDays)
+		if after.MaxBytes < 0 || min(after.MaxEntries, after.MaxRepos, after.WritesPerMinute, after.AuditDays, after.HistoryDays, after.HistoryKeep, after.TrashDays) < 0 {
 			return nil, audit.Deed{}, refuse(api.InvalidRequest, api.ErrorCodeBadBody, "a limit is negative: 0 takes it away")
 		}
 		if after == state.Organization {
@@ -57,6 +63,7 @@ func limitsSay(o store.Organization) map[string]string {
 	return map[string]string{
 		"name": o.Name, "maxEntries": strconv.Itoa(o.MaxEntries), "maxRepos": strconv.Itoa(o.MaxRepos),
 		"maxBytes": strconv.FormatInt(o.MaxBytes, 10), "writesPerMinute": strconv.Itoa(o.WritesPerMinute), "auditDays": strconv.Itoa(o.AuditDays),
+		"historyDays": strconv.Itoa(o.HistoryDays), "historyKeep": strconv.Itoa(o.HistoryKeep), "trashDays": strconv.Itoa(o.TrashDays),
 	}
 }
 

@@ -109,6 +109,8 @@ func (d *Desk) Blame(ctx context.Context, caller ledger.Caller, repo api.RepoSlu
 			break
 		}
 	}
+	// What was before the first may have gone by retention.
+	more = more || past[len(past)-1].Previous != ""
 	slices.Reverse(past)
 	revisions, err := d.revisions(ctx, caller, past)
 	return Blame(revisions, more), err

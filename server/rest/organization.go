@@ -316,7 +316,8 @@ func (h *Handler) getOrganization(c *call) error {
 func organizationInfo(o store.Organization) api.OrganizationInfo {
 	return api.OrganizationInfo{
 		ID: o.UID, Name: o.Name, MaxEntries: o.MaxEntries, MaxRepos: o.MaxRepos, MaxBytes: o.MaxBytes,
-		WritesPerMinute: o.WritesPerMinute, AuditDays: o.AuditDays, Created: api.NewTime(o.Created),
+		WritesPerMinute: o.WritesPerMinute, AuditDays: o.AuditDays, HistoryDays: o.HistoryDays, HistoryKeep: o.HistoryKeep, TrashDays: o.TrashDays,
+		Created: api.NewTime(o.Created),
 	}
 }
 

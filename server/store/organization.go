@@ -42,6 +42,9 @@ type OrgLimits struct {
 	MaxBytes        int64 // of live contents in a repo
 	WritesPerMinute int   // PUTs and the like, of all its members together
 	AuditDays       int   // how long audit records are kept; 0: for ever
+	HistoryDays     int   // how long earlier texts of entries are kept; 0: for ever
+	HistoryKeep     int   // of each entry as many changes stay however old they are
+	TrashDays       int   // how long the texts of deleted entries are kept; 0: as others
 }
 
 // Member is a person or a service in one organization.

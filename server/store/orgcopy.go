@@ -53,6 +53,7 @@ var OrgTables = []OrgTable{
 	{Name: "entry_reads", Where: ofRepo},
 	{Name: "figures", Where: ofOrg},
 	{Name: "findings", Where: ofRepo},
+	{Name: "forgotten", Where: ofRepo},
 	{Name: "grants", Where: ofOrg},
 	{Name: "history", Where: ofRepo},
 	{Name: "identities", Where: ofUser},

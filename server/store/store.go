@@ -163,6 +163,13 @@ type Store interface {
 	// (0: from the newest), of at most limit versions. A version is never cut in
 	// two, so the last one's number is the next page's before.
 	History(ctx context.Context, ref RepoRef, key api.Key, before api.Version, limit int) ([]Past, error)
+	// Vacuum takes away what of an organization's history a cut names, and contents that
+	// nothing refers to, in short transactions; a commit that runs meanwhile loses
+	// nothing. Of each key the oldest changes go first, so that what stays is whole.
+	Vacuum(ctx context.Context, org OrgID, cut Cut) (Vacuumed, error)
+	// Forgotten is the newest version of a repo as of which an entry's text went; 0: none
+	// has.
+	Forgotten(ctx context.Context, ref RepoRef) (api.Version, error)
 	// Authors lists who last changed each live entry, and when, in key order.
 	Authors(ctx context.Context, ref RepoRef) ([]Authored, error)
 	// Proposals lists those of an organization.

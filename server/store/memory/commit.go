@@ -105,7 +105,7 @@ func (s *state) apply(ref store.RepoRef, r repo, change *store.Change) (repo, er
 	for _, w := range change.Writes {
 		if w.Body != nil {
 			body := bodyRef{org: ref.Org, sum: w.Body.Checksum}
-			if _, kept := s.bodies.get(body); !kept {
+			if standing, _ := s.bodies.get(body); standing == nil {
 				s.bodies = s.bodies.with(body, w.Body)
 			}
 		}

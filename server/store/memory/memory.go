@@ -74,6 +74,8 @@ type repo struct {
 	found tree[foundRef, []store.Finding]
 	posed tree[string, store.Proposal] // by public id
 	gone  tree[api.Checksum, api.Version]
+
+	forgotten api.Version
 }
 
 type nameRef struct {

@@ -37,7 +37,7 @@ func (s *state) propose(ref store.RepoRef, all tree[string, store.Proposal], wri
 	for _, w := range writes {
 		if w.Body != nil {
 			body := bodyRef{org: ref.Org, sum: w.Body.Checksum}
-			if _, kept := s.bodies.get(body); !kept {
+			if standing, _ := s.bodies.get(body); standing == nil {
 				s.bodies = s.bodies.with(body, w.Body)
 			}
 		}

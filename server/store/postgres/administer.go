@@ -27,7 +27,7 @@ WHERE r.org_id = $1 AND r.version > coalesce(c.version, 0) ORDER BY r.id LIMIT $
 	selectTokenByUID = tokenColumns + `WHERE t.org_id = $1 AND t.uid = $2`
 
 	updateOrganization = `UPDATE organizations SET name = $2, max_entries = $3, max_repos = $4, max_bytes = $5, writes_per_minute = $6,
-	audit_days = $7 WHERE id = $1`
+	audit_days = $7, history_days = $8, history_keep = $9, trash_days = $10 WHERE id = $1`
 	deleteGrants     = `DELETE FROM grants WHERE org_id = $1`
 	insertGrant      = `INSERT INTO grants (org_id, kind, name, pattern, role) VALUES ($1, $2, $3, $4, $5)`
 	renameRepo       = `UPDATE repos SET slug = $3 WHERE org_id = $1 AND slug = $2 RETURNING id`
@@ -182,7 +182,8 @@ func (w administration) exec(query string, args ...any) error {
 
 func (w administration) write(change *store.OrgChange, state *store.OrgState) error {
 	if o := change.Organization; o != nil {
-		if err := w.exec(updateOrganization, int64(w.org), o.Name, o.MaxEntries, o.MaxRepos, o.MaxBytes, o.WritesPerMinute, o.AuditDays); err != nil {
+		if err := w.exec(updateOrganization, int64(w.org), o.Name, o.MaxEntries, o.MaxRepos, o.MaxBytes, o.WritesPerMinute, o.AuditDays,
+			o.HistoryDays, o.HistoryKeep, o.TrashDays); err != nil {
 			return err
 		}
 	}

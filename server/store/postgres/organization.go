@@ -12,10 +12,12 @@ import (
 )
 
 const (
-	orgColumns = `SELECT id, uid, name, created, max_entries, max_repos, max_bytes, writes_per_minute, audit_days FROM organizations `
+	orgColumns = `SELECT id, uid, name, created, max_entries, max_repos, max_bytes, writes_per_minute, audit_days,
+	history_days, history_keep, trash_days FROM organizations `
 
-	insertOrganization = `INSERT INTO organizations (uid, name, created, max_entries, max_repos, max_bytes, writes_per_minute, audit_days, fingerprint_key)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9) RETURNING id`
+	insertOrganization = `INSERT INTO organizations (uid, name, created, max_entries, max_repos, max_bytes, writes_per_minute, audit_days, fingerprint_key,
+	history_days, history_keep, trash_days)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12) RETURNING id`
 	selectOrganizations = orgColumns + `ORDER BY name COLLATE "C"`
 	selectOrganization  = orgColumns + `WHERE name = $1`
 	selectOrgByID       = orgColumns + `WHERE id = $1`
@@ -26,7 +28,8 @@ func (db *DB) CreateOrganization(ctx context.Context, org store.Organization) (s
 	org.Created = millis(org.Created)
 	err := db.read(ctx, "creating organization "+org.Name, func(conn *pgxpool.Conn) error {
 		err := conn.QueryRow(ctx, insertOrganization, org.UID, org.Name, org.Created,
-			org.MaxEntries, org.MaxRepos, org.MaxBytes, org.WritesPerMinute, org.AuditDays, org.FingerprintKey[:]).Scan((*int64)(&org.ID))
+			org.MaxEntries, org.MaxRepos, org.MaxBytes, org.WritesPerMinute, org.AuditDays, org.FingerprintKey[:],
+			org.HistoryDays, org.HistoryKeep, org.TrashDays).Scan((*int64)(&org.ID))
 		if code(err) == codeUniqueness {
 			return store.ErrExists
 		}
@@ -63,7 +66,8 @@ func (db *DB) Organization(ctx context.Context, name string) (org store.Organiza
 
 func scanOrganization(row pgx.CollectableRow) (org store.Organization, err error) {
 	err = row.Scan((*int64)(&org.ID), &org.UID, &org.Name, &org.Created,
-		&org.MaxEntries, &org.MaxRepos, &org.MaxBytes, &org.WritesPerMinute, &org.AuditDays)
+		&org.MaxEntries, &org.MaxRepos, &org.MaxBytes, &org.WritesPerMinute, &org.AuditDays,
+		&org.HistoryDays, &org.HistoryKeep, &org.TrashDays)
 	org.Created = org.Created.UTC()
 	return org, err
 }

@@ -9,10 +9,12 @@ import (
 )
 
 const (
-	orgColumns = `SELECT id, uid, name, created, max_entries, max_repos, max_bytes, writes_per_minute, audit_days FROM organizations `
+	orgColumns = `SELECT id, uid, name, created, max_entries, max_repos, max_bytes, writes_per_minute, audit_days,
+	history_days, history_keep, trash_days FROM organizations `
 
-	insertOrganization = `INSERT INTO organizations (uid, name, created, max_entries, max_repos, max_bytes, writes_per_minute, audit_days, fingerprint_key)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING id`
+	insertOrganization = `INSERT INTO organizations (uid, name, created, max_entries, max_repos, max_bytes, writes_per_minute, audit_days, fingerprint_key,
+	history_days, history_keep, trash_days)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING id`
 	selectOrganizations = orgColumns + `ORDER BY name`
 	selectOrganization  = orgColumns + `WHERE name = ?`
 	selectOrgByID       = orgColumns + `WHERE id = ?`
@@ -23,7 +25,8 @@ func (db *DB) CreateOrganization(ctx context.Context, org store.Organization) (s
 	org.Created = millis(org.Created)
 	err := db.writes(ctx, func(ctx context.Context, tx *sql.Tx) (bool, error) {
 		err := tx.QueryRowContext(ctx, insertOrganization, org.UID, org.Name, org.Created.UnixMilli(),
-			org.MaxEntries, org.MaxRepos, org.MaxBytes, org.WritesPerMinute, org.AuditDays, org.FingerprintKey[:]).Scan(&org.ID)
+			org.MaxEntries, org.MaxRepos, org.MaxBytes, org.WritesPerMinute, org.AuditDays, org.FingerprintKey[:],
+			org.HistoryDays, org.HistoryKeep, org.TrashDays).Scan(&org.ID)
 		return true, taken(err)
 	})
 	if err != nil {
@@ -67,7 +70,8 @@ type scanner interface{ Scan(into ...any) error }
 
 func scanOrganization(row scanner) (org store.Organization, err error) {
 	err = row.Scan(&org.ID, &org.UID, &org.Name, (*moment)(&org.Created),
-		&org.MaxEntries, &org.MaxRepos, &org.MaxBytes, &org.WritesPerMinute, &org.AuditDays)
+		&org.MaxEntries, &org.MaxRepos, &org.MaxBytes, &org.WritesPerMinute, &org.AuditDays,
+		&org.HistoryDays, &org.HistoryKeep, &org.TrashDays)
 	return org, err
 }
 

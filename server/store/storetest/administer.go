@@ -100,7 +100,7 @@ func testGrants(t *testing.T, w *world) {
 
 func testLimits(t *testing.T, w *world) {
 	after := w.org
-	after.Name, after.OrgLimits = random("renamed-"), store.OrgLimits{MaxEntries: 1, MaxRepos: 2, MaxBytes: 1 << 40, WritesPerMinute: 4, AuditDays: 5}
+	after.Name, after.OrgLimits = random("renamed-"), store.OrgLimits{MaxEntries: 1, MaxRepos: 2, MaxBytes: 1 << 40, WritesPerMinute: 4, AuditDays: 5, HistoryDays: 6, HistoryKeep: 7, TrashDays: 8}
 	w.administer(t, store.About{}, func(store.OrgState) *store.OrgChange { return &store.OrgChange{Organization: &after} })
 	if got := w.access(t).Organization; got != after {
 		t.Errorf("the organization is %+v, want %+v", got, after)

@@ -25,7 +25,7 @@ func testEpoch(t *testing.T, w *world) {
 
 func testOrganizations(t *testing.T, w *world) {
 	ctx := t.Context()
-	want := store.Organization{UID: random("org_"), Name: random("Zeta "), OrgLimits: store.OrgLimits{MaxEntries: 12, MaxRepos: 3, MaxBytes: 1 << 33, WritesPerMinute: 60, AuditDays: 400}, Created: at(3)}
+	want := store.Organization{UID: random("org_"), Name: random("Zeta "), OrgLimits: store.OrgLimits{MaxEntries: 12, MaxRepos: 3, MaxBytes: 1 << 33, WritesPerMinute: 60, AuditDays: 400, HistoryDays: 90, HistoryKeep: 3, TrashDays: 30}, Created: at(3)}
 	made, err := w.store.CreateOrganization(ctx, want)
 	if err != nil {
 		t.Fatalf("CreateOrganization: %v", err)

@@ -104,6 +104,8 @@ func Run(t *testing.T, open func(t *testing.T) store.Store, options ...Option) {
 		{"StrangeKeys", testStrangeKeys},
 		{"History", testHistory},
 		{"HistoryPages", testHistoryPages},
+		{"Vacuum", testVacuum},
+		{"VacuumBesideWriters", testVacuumBesideWriters},
 		{"Authors", testAuthors},
 		{"Figures", testFigures},
 		{"Reads", testReads},
