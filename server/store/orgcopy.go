@@ -80,6 +80,7 @@ var OrgLeft = map[string]string{
 	"clients":       "directories say anew how they are to the server that they sync with",
 	"scans":         "a scan can be asked for anew",
 	"scan_findings": "as scans",
+	"tallies":       "what servers on one database count together is of a minute",
 }
 
 // OrgTableOf finds a table; nil where none of an organization has the name.
