@@ -26,8 +26,8 @@ type Vacuumed struct {
 // Change and content batches of a vacuum: each is one short transaction that others wait
 // for.
 const (
-	VacuumChanges  = 500
-	VacuumContents = 500
+	VacuumChanges  = 100
+	VacuumContents = 100
 	// VacuumPass bounds how many changes are held in memory at once.
 	VacuumPass = 50_000
 )

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 
 	"github.com/jackc/pgx/v5"
@@ -59,7 +60,7 @@ func (db *DB) ImportOrg(ctx context.Context, highest store.Numbers, rows func(st
 	return db.read(ctx, "import an organization", func(conn *pgxpool.Conn) error {
 		shift := store.Numbers{}
 		for _, table := range store.Numbered {
-			from, err := setNumbersAside(ctx, conn, table, highest[table])
+			from, err := db.setNumbersAside(ctx, conn, table, highest[table])
 			if err != nil {
 				return fmt.Errorf("set numbers of %s aside: %w", table, err)
 			}
@@ -83,9 +84,12 @@ func (db *DB) ImportOrg(ctx context.Context, highest store.Numbers, rows func(st
 }
 
 // setNumbersAside takes count numbers of a table that nobody else is given, and says
-// behind which they begin.
-func setNumbersAside(ctx context.Context, conn *pgxpool.Conn, table string, count int64) (from int64, err error) {
+// behind which they begin. Whoever writes waits behind it, so it does not wait for long.
+func (db *DB) setNumbersAside(ctx context.Context, conn *pgxpool.Conn, table string, count int64) (from int64, err error) {
 	err = pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error {
+		if _, err := tx.Exec(ctx, setLockWait, strconv.FormatInt(db.lockWait.Milliseconds(), 10)); err != nil {
+			return err
+		}
 		if _, err := tx.Exec(ctx, fmt.Sprintf(lockNumbers, table)); err != nil {
 			return err
 		}
