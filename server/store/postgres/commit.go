@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
@@ -103,12 +104,17 @@ type transaction struct {
 	wrote  bool
 	made   bool // the repo's row was not there
 	ending bool // COMMIT's answer is awaited
+	left   bool // the connection is, to a COMMIT that is not answered
 }
 
 // run leaves no transaction open, whatever happens. Each statement that is sent before
 // the last ones takes what comes next with it: of n commits there are n + 1 round trips.
 func (t *transaction) run(ctx context.Context) error {
-	defer abort(ctx, t.conn)
+	defer func() {
+		if !t.left {
+			abort(ctx, t.conn)
+		}
+	}()
 	t.wrote, t.made, t.ending, t.batch = false, false, false, &pgx.Batch{}
 	t.batch.Queue(beginWrite)
 	t.batch.Queue(setWrite, strconv.FormatInt(t.db.lockWait.Milliseconds(), 10), withdrawLock, int32(t.repo.Org))
@@ -240,27 +246,65 @@ func (t *transaction) send(ctx context.Context, read func(pgx.BatchResults) erro
 }
 
 // end sends what is left, and commits. Once that is on its way no caller can break it
-// off any more: it is short, and half of the answer would be no answer.
+// off any more: it is short, and half of the answer would be no answer. Where the answer
+// does not come in time the caller is told that nobody knows, and the connection is left
+// to it: to break it off would end a wait for standbys, and show everybody on this
+// machine what may be on no other.
 func (t *transaction) end(ctx context.Context) error {
-	ctx, cancel := unbroken(ctx)
-	defer cancel()
-	before := t.batch.Len()
-	t.batch.Queue(commit)
-	err := t.send(ctx, func(results pgx.BatchResults) error {
-		if err := skip(results, before); err != nil {
-			return err
+	ctx = context.WithoutCancel(ctx)
+	conn, batch, said := t.conn.Conn(), t.batch, make(chan ending, 1)
+	t.batch = &pgx.Batch{}
+	go func() { said <- commitWith(ctx, conn, batch) }()
+	late := time.NewTimer(t.db.commitWait)
+	defer late.Stop()
+	select {
+	case e := <-said:
+		t.ending = e.began
+		if e.err != nil {
+			return writeError(ctx, e.err)
 		}
-		t.ending = true
-		return ended(results)
-	})
-	if err != nil {
-		return writeError(ctx, err)
+		return nil
+	case <-late.C:
+		t.leave(ctx, said)
+		return fmt.Errorf("%w within %s", store.ErrUnsure, t.db.commitWait)
 	}
-	return nil
 }
 
-// unbroken is for what a caller who leaves must not break off: others' commits, and any
-// that is on its way.
+// ending is what came of a COMMIT.
+type ending struct {
+	began bool // its own answer was awaited
+	err   error
+}
+
+// commitWith sends a batch and COMMIT after it.
+func commitWith(ctx context.Context, conn *pgx.Conn, batch *pgx.Batch) (e ending) {
+	before := batch.Len()
+	batch.Queue(commit)
+	results := conn.SendBatch(ctx, batch)
+	if e.err = skip(results, before); e.err == nil {
+		e.began = true
+		e.err = ended(results)
+	}
+	if closed := results.Close(); e.err == nil {
+		e.err = closed
+	}
+	return e
+}
+
+// leave takes the connection out of the pool, which may make another one, and closes it
+// when the answer has come or the way to the database is broken.
+func (t *transaction) leave(ctx context.Context, said <-chan ending) {
+	conn := t.conn.Hijack()
+	t.left = true
+	go func() {
+		<-said
+		ctx, cancel := context.WithTimeout(ctx, defaultConnectWait)
+		defer cancel()
+		_ = conn.Close(ctx)
+	}()
+}
+
+// unbroken is for what a caller who leaves must not break off: others' commits.
 func unbroken(ctx context.Context) (context.Context, context.CancelFunc) {
 	return context.WithTimeout(context.WithoutCancel(ctx), defaultCommitWait)
 }

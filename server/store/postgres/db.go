@@ -29,6 +29,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net"
 	"strings"
 	"time"
 
@@ -45,10 +46,13 @@ const (
 	defaultAcquireWait = 5 * time.Second  // for a free connection
 	defaultLockWait    = 5 * time.Second  // for a repo's row
 	defaultConnectWait = 5 * time.Second  // for a new connection
-	defaultCommitWait  = 15 * time.Second // for the second batch of a Commit
+	defaultCommitWait  = 15 * time.Second // for the last batch of a Commit
 	replicaWait        = time.Second      // for a connection to a replica, which need not be asked
 	defaultMaxConns    = 24               // unless the address says pool_max_conns
-	attempts           = 4                // of a transaction that the database broke off
+	keepAliveIdle      = 10 * time.Second
+	keepAliveEvery     = 3 * time.Second
+	keepAliveCount     = 3
+	attempts           = 4 // of a transaction that the database broke off
 )
 
 // DB is a store on Postgres.
@@ -58,6 +62,7 @@ type DB struct {
 	epoch       store.EpochCache
 	acquireWait time.Duration
 	lockWait    time.Duration
+	commitWait  time.Duration
 	commits     store.Gather[store.RepoRef, *request] // by repo, as nobody sees it
 	queue       *queue                                // of announcements
 }
@@ -79,7 +84,7 @@ func Open(ctx context.Context, log *slog.Logger, dsn string) (*DB, error) {
 	if err != nil {
 		return nil, fmt.Errorf("opening the pool: %w", err)
 	}
-	db := &DB{log: log, pool: pool, acquireWait: defaultAcquireWait, lockWait: defaultLockWait, queue: newQueue()}
+	db := &DB{log: log, pool: pool, acquireWait: defaultAcquireWait, lockWait: defaultLockWait, commitWait: defaultCommitWait, queue: newQueue()}
 	if err := db.check(ctx); err != nil {
 		pool.Close()
 		return nil, err
@@ -98,7 +103,7 @@ func OpenReplica(ctx context.Context, log *slog.Logger, dsn string) (*DB, error)
 	if err != nil {
 		return nil, fmt.Errorf("opening the pool: %w", err)
 	}
-	return &DB{log: log, pool: pool, acquireWait: replicaWait, lockWait: defaultLockWait, queue: newQueue()}, nil
+	return &DB{log: log, pool: pool, acquireWait: replicaWait, lockWait: defaultLockWait, commitWait: defaultCommitWait, queue: newQueue()}, nil
 }
 
 // parse reads an address. Its errors never repeat it: it may hold a password.
@@ -118,6 +123,9 @@ func parse(dsn string) (*pgxpool.Config, error) {
 		types.TryWrapEncodePlanFuncs = append([]pgtype.TryWrapEncodePlanFunc{makeRoom}, types.TryWrapEncodePlanFuncs...)
 		return nil
 	}
+	// A machine that went without a word is noticed before requests run out of time.
+	dialer := net.Dialer{KeepAliveConfig: net.KeepAliveConfig{Enable: true, Idle: keepAliveIdle, Interval: keepAliveEvery, Count: keepAliveCount}}
+	config.ConnConfig.DialFunc = dialer.DialContext
 	// Behind a pooler a connection of the pool may be given what another one
 	// listens to; nobody would ever fetch it.
 	config.ConnConfig.OnNotification = func(*pgconn.PgConn, *pgconn.Notification) {}

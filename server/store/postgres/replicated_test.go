@@ -1,10 +1,12 @@
 package postgres
 
 import (
+	"errors"
 	"testing"
 	"time"
 
 	"github.com/teammem/teammem/api"
+	"github.com/teammem/teammem/server/audit"
 	"github.com/teammem/teammem/server/store"
 	"github.com/teammem/teammem/server/store/postgres/pgtest"
 )
@@ -54,4 +56,49 @@ func TestWhatStandsIsReplicated(t *testing.T) {
 	if err := <-told; err != nil {
 		t.Errorf("once there is no standby to wait for: %v", err)
 	}
+}
+
+// TestCommitIsNotBrokenOff: where no standby confirms, whoever writes is told in time that
+// nobody knows whether it stands, and nobody is shown it before a standby has it.
+func TestCommitIsNotBrokenOff(t *testing.T) {
+	dsn := pgtest.DSN(t, pgtest.Durable())
+	db := open(t, dsn)
+	defer func() { _ = db.Close() }()
+	db.commitWait = 300 * time.Millisecond
+	ref := organization(t, db)
+	control := session(t, dsn)
+	exec(t, control, "SET synchronous_commit = local")
+	wait, free := "ALTER SYSTEM SET synchronous_standby_names = 'nobody'", "ALTER SYSTEM SET synchronous_standby_names = ''"
+	exec(t, control, wait)
+	defer exec(t, control, "SELECT pg_reload_conf()")
+	defer exec(t, control, free)
+	exec(t, control, "SELECT pg_reload_conf()")
+
+	version, unsure := api.Version(0), false
+	for deadline := time.Now().Add(time.Minute); !unsure; {
+		_, err := db.Commit(t.Context(), ref, nil, func(state store.State) (*store.Change, error) {
+			version = state.Head.Version + 1
+			record := audit.Record{Seq: int64(version), At: time.Unix(1, 0)}.Chain(state.Head.AuditHead)
+			head := store.Head{Version: version, Checksum: api.ChecksumOfString("a"), LastModified: time.Unix(1, 0), AuditHead: record.Hash}
+			return &store.Change{Head: head, Audit: record}, nil
+		})
+		unsure = errors.Is(err, store.ErrUnsure)
+		if err != nil && !unsure || time.Now().After(deadline) {
+			t.Fatalf("Commit without a standby: %v, want ErrUnsure", err)
+		}
+	}
+	head, err := db.Head(t.Context(), ref)
+	if err != nil || head.Version >= version {
+		t.Errorf("shown is version %d, %v; %d is on no standby", head.Version, err, version)
+	}
+	exec(t, control, free)
+	exec(t, control, "SELECT pg_reload_conf()")
+	for deadline := time.Now().Add(time.Minute); head.Version < version; <-time.After(5 * time.Millisecond) {
+		if head, err = db.Head(t.Context(), ref); err != nil || time.Now().After(deadline) {
+			t.Fatalf("the version does not come: %v", err)
+		}
+	}
+	other := open(t, dsn)
+	defer func() { _ = other.Close() }()
+	db.wantIdle(t, other)
 }
