@@ -11,11 +11,18 @@ import (
 	"github.com/teammem/teammem/server/store/postgres/pgtest"
 )
 
+// waiting makes a database whose commits wait for standbys where the server has any,
+// which those of other tests do not.
+func waiting(t *testing.T) string {
+	t.Helper()
+	return pgtest.Start(t).Database(t) + "&options=-csynchronous_commit%3Don"
+}
+
 // TestWhatStandsIsReplicated: where commits wait for a standby, who is told that what
 // they ask stands already waits too. What is visible on a primary that was cut off may
 // be on no other machine.
 func TestWhatStandsIsReplicated(t *testing.T) {
-	dsn := pgtest.DSN(t, pgtest.Durable())
+	dsn := waiting(t)
 	db := open(t, dsn)
 	defer func() { _ = db.Close() }()
 	ref := organization(t, db)
@@ -35,9 +42,9 @@ func TestWhatStandsIsReplicated(t *testing.T) {
 		told <- err
 	}
 	go ask()
-	const waiting = `SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event = 'SyncRep'`
+	const inLine = `SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event = 'SyncRep'`
 	for deadline, n := time.Now().Add(time.Minute), 0; n == 0; <-time.After(5 * time.Millisecond) {
-		if err := control.QueryRow(t.Context(), waiting).Scan(&n); err != nil {
+		if err := control.QueryRow(t.Context(), inLine).Scan(&n); err != nil {
 			t.Fatal(err)
 		}
 		select {
@@ -61,7 +68,7 @@ func TestWhatStandsIsReplicated(t *testing.T) {
 // TestCommitIsNotBrokenOff: where no standby confirms, whoever writes is told in time that
 // nobody knows whether it stands, and nobody is shown it before a standby has it.
 func TestCommitIsNotBrokenOff(t *testing.T) {
-	dsn := pgtest.DSN(t, pgtest.Durable())
+	dsn := waiting(t)
 	db := open(t, dsn)
 	defer func() { _ = db.Close() }()
 	db.commitWait = 300 * time.Millisecond
