@@ -155,6 +155,55 @@ func (s *suite) testGatheredTogether(t *testing.T, w *world) {
 	}
 }
 
+// testGatheredWriters: what many write in one transaction are versions of their own.
+func (s *suite) testGatheredWriters(t *testing.T, w *world) {
+	all := make([]Asked, crowd)
+	for n := range all {
+		edits := []edit{write(api.Key(fmt.Sprintf("%d.md", n)), fmt.Sprint(n)), write("counter.md", "")}
+		all[n] = Asked{Touched: keysOf(edits), Decide: func(state store.State) (*store.Change, error) { return w.counted(state, edits) }}
+	}
+	heads, errs := s.together(t, w.store, w.ref, all)
+	for n, head := range heads {
+		if errs[n] != nil || head.Version != api.Version(n+1) || head.Entries != n+2 {
+			t.Errorf("%d of those who write is told %s, %v", n, public(head), errs[n])
+		}
+	}
+	if head := w.head(t); public(head) != public(heads[crowd-1]) {
+		t.Errorf("what stands is\n%s, and the last was told\n%s", public(head), public(heads[crowd-1]))
+	}
+	w.wantChain(t, crowd)
+}
+
+// testGatheredAgain: what is decided again, because another's write failed, is what
+// counts: here the first has nothing to do any more, and the second no reason to refuse.
+func (s *suite) testGatheredAgain(t *testing.T, w *world) {
+	w.commit(t, write("note.md", "n"))
+	asked := 0
+	first := Asked{Touched: []api.Key{"first.md"}, Decide: func(state store.State) (*store.Change, error) {
+		if asked++; asked > 1 {
+			return nil, nil
+		}
+		return w.change(state, []edit{write("first.md", "1")}), nil
+	}}
+	second := Asked{Touched: []api.Key{"first.md", "second.md"}, Decide: func(state store.State) (*store.Change, error) {
+		if _, stands := state.Rows["first.md"]; stands {
+			return nil, errConflict
+		}
+		return w.change(state, []edit{write("second.md", "2")}), nil
+	}}
+	twin := Asked{Touched: []api.Key{"NOTE.md"}, Decide: func(state store.State) (*store.Change, error) {
+		return w.change(state, []edit{write("NOTE.md", "twin")}), nil
+	}}
+	heads, errs := s.together(t, w.store, w.ref, []Asked{first, second, twin})
+	if errs[0] != nil || heads[0].Version != 1 || errs[1] != nil || heads[1].Version != 2 || errs[2] == nil {
+		t.Errorf("they are told %v, of versions %d and %d", errs, heads[0].Version, heads[1].Version)
+	}
+	if rows := w.view(t, 1).Rows; len(rows) != 1 || rows[0].Key != "second.md" {
+		t.Errorf("what was written is\n%s", show(rows))
+	}
+	w.wantChain(t, 2)
+}
+
 // wantGathered holds what each was told against what stands.
 func (w *world) wantGathered(t *testing.T, heads []store.Head, errs []error) {
 	t.Helper()

@@ -47,6 +47,8 @@ func Run(t *testing.T, open func(t *testing.T) store.Store, options ...Option) {
 		}
 	})
 	if s.together != nil {
+		t.Run("GatheredWriters", func(t *testing.T) { s.testGatheredWriters(t, newWorld(t, s.store)) })
+		t.Run("GatheredAgain", func(t *testing.T) { s.testGatheredAgain(t, newWorld(t, s.store)) })
 		t.Run("GatheredTogether", func(t *testing.T) { s.testGatheredTogether(t, newWorld(t, s.store)) })
 		t.Run("GatheredCommitFails", func(t *testing.T) { s.testGatheredCommitFails(t, newWorld(t, s.store)) })
 	}
