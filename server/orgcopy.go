@@ -18,6 +18,7 @@ import (
 	"github.com/teammem/teammem/server/ledger"
 	"github.com/teammem/teammem/server/organization"
 	"github.com/teammem/teammem/server/store"
+	"github.com/teammem/teammem/server/store/sqlite"
 )
 
 // ExportOrg keeps one organization in a new file, as [Backup] keeps a database. That it
@@ -144,9 +145,20 @@ func ImportOrg(ctx context.Context, log *slog.Logger, cfg Config, file, as strin
 	if err != nil {
 		return is, err
 	}
-	if status.Current != read.Schema {
+	switch {
+	case read.Schema > status.Current:
 		return is, WithHint(fmt.Errorf("the file has schema %d, and the database %d", read.Schema, status.Current),
-			"export and import with one version of the server: bring the older one up to date first (the file is of "+read.Server+")")
+			"import it with the version of the server that wrote it ("+read.Server+"), or a newer one; server migrate up brings the database up to date")
+	case read.Schema < status.Current:
+		brought, remove, err := broughtUp(ctx, log, file, read)
+		if err != nil {
+			return is, fmt.Errorf("bring the file up to schema %d: nothing was changed: %w", status.Current, err)
+		}
+		defer remove()
+		file = brought
+		if read, err = verifyOrg(file); err != nil {
+			return is, err
+		}
 	}
 	s, err := OpenStore(ctx, log, cfg.DatabaseURL())
 	if err != nil {
@@ -172,6 +184,66 @@ func ImportOrg(ctx context.Context, log *slog.Logger, cfg Config, file, as strin
 	}
 	is.Records, err = lookThrough(ctx, s, is.Organization, now)
 	return is, err
+}
+
+// broughtUp gives a file of an older schema in that of this program, by way of a database
+// of its own that is migrated. remove takes both away.
+func broughtUp(ctx context.Context, log *slog.Logger, file string, read *backup.OrgRows) (brought string, remove func(), err error) {
+	dir, err := os.MkdirTemp("", "teammem-org-")
+	if err != nil {
+		return "", nil, err
+	}
+	remove = func() { _ = os.RemoveAll(dir) }
+	defer func() {
+		if err != nil {
+			remove()
+		}
+	}()
+	database := filepath.Join(dir, "passing.db")
+	if err := sqlite.MigrateTo(ctx, log, database, read.Schema); err != nil {
+		return "", nil, err
+	}
+	if err := fillWith(ctx, database, file); err != nil {
+		return "", nil, err
+	}
+	if err := sqlite.Migrate(ctx, log, database); err != nil {
+		return "", nil, err
+	}
+	s, err := sqlite.Open(ctx, log, database)
+	if err != nil {
+		return "", nil, err
+	}
+	defer func() { err = errors.Join(err, s.Close()) }()
+	org, err := s.Organization(ctx, read.Organization.Name)
+	if err != nil {
+		return "", nil, err
+	}
+	head := read.Head
+	if status, err := sqlite.MigrationStatus(ctx, database); err == nil {
+		head.Schema = status.Current
+	}
+	brought = filepath.Join(dir, "brought.teammem")
+	f, err := os.OpenFile(brought, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	if err != nil {
+		return "", nil, err
+	}
+	_, err = backup.WriteOrg(ctx, f, s, org, head, nil)
+	return brought, remove, errors.Join(err, f.Close())
+}
+
+// fillWith fills an empty SQLite database of the file's schema.
+func fillWith(ctx context.Context, database, file string) error {
+	f, err := os.Open(file)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = f.Close() }()
+	r, err := backup.Open(f)
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	return sqlite.Import(ctx, database, r.Rows(ctx, nil))
 }
 
 // placingOf decides under which name and id the organization will stand, and who of its

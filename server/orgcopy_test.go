@@ -198,6 +198,56 @@ func sameMemory(t *testing.T, a *servertest.Server, nameA string, b *servertest.
 	}
 }
 
+// A file of an older server is brought up to date on the way.
+func TestOrgOfAnOlderServer(t *testing.T) {
+	box, database := lived(t)
+	dir := t.TempDir()
+	file := filepath.Join(dir, "local.teammem")
+	if _, err := server.ExportOrg(t.Context(), quiet(), database, "local", file, time.Now(), nil); err != nil {
+		t.Fatal(err)
+	}
+	// Before retention there was neither the table nor the settings.
+	later := []string{"history_days", "history_keep", "trash_days"}
+	f, err := os.Open(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	r, err := backup.Open(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	head := r.Head()
+	head.Schema = 12
+	var older bytes.Buffer
+	_, err = backup.Write(t.Context(), &older, forger{r, func(table *store.Table, values []any) []any {
+		if table.Name != "organizations" {
+			return values
+		}
+		var columns []string
+		var kept []any
+		for i, column := range table.Columns {
+			if !slices.Contains(later, column) {
+				columns, kept = append(columns, column), append(kept, values[i])
+			}
+		}
+		table.Columns = columns
+		return kept
+	}}, head, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(file, older.Bytes(), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	target := servertest.Start(t)
+	if _, err := server.ImportOrg(t.Context(), quiet(), target.Config, file, "moved", time.Now(), nil); err != nil {
+		t.Fatal(err)
+	}
+	sameMemory(t, box, "local", target, "moved")
+}
+
 // A file that somebody made cannot reach into another organization's rows.
 func TestOrgFilesOfStrangers(t *testing.T) {
 	_, database := lived(t)
