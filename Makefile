@@ -18,7 +18,7 @@ BENCHPKG  ?= ./...
 COUNT     ?= 1
 SEEDS     ?= 20000
 
-.PHONY: all run build test check format vet staticcheck architecture openapi modules cross deploy-check deadcode bench crash patroni latency streams fuzz sim browser screenshots clean
+.PHONY: all run build test check format vet staticcheck architecture openapi modules cross deploy-check deadcode bench crash patroni latency streams attack fuzz sim browser screenshots clean
 
 all: build
 
@@ -103,6 +103,10 @@ latency:
 # Ten thousand idle streams: what each costs, and how soon all are back after a restart.
 streams:
 	go test -count=1 -run '^$$' -bench IdleStreams -benchtime 1x -timeout 1h ./bench
+
+# What honest clients feel while the server is attacked.
+attack:
+	go test -count=1 -run '^$$' -bench UnderAttack -benchtime 1x -timeout 1h ./bench
 
 # Every fuzz target for FUZZTIME, with FUZZERS at it. What is found is kept under
 # testdata. Making inputs small is kept short: by default it may take a minute for each

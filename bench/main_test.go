@@ -15,6 +15,7 @@ var peers = map[string]func(arguments []string) error{
 	"http":   bareHTTP,
 	"sqlite": bareSQLite,
 	"load":   loadHTTP,
+	"attack": attack,
 }
 
 func TestMain(m *testing.M) {
