@@ -172,7 +172,7 @@ func TestMemoryOfBodiesIsBounded(t *testing.T) {
 // One who holds as much as one caller may, with bodies that never end, is told to come
 // back; everybody else is served, and so is that one when the bodies are over.
 func TestOneCallerLeavesRoomForOthers(t *testing.T) {
-	b := newBox(t, func(c *Config) { c.Memory = 4 << 20; c.Request = 200 * time.Millisecond }, nil)
+	b := newBox(t, func(c *Config) { c.Memory = 16 << 20; c.Request = 200 * time.Millisecond }, nil)
 	who, err := b.handler.auth.Authenticate(t.Context(), auth.Credentials{Authorization: "Bearer " + b.member})
 	if err != nil {
 		t.Fatal(err)

@@ -10,13 +10,15 @@ import (
 	"github.com/teammem/teammem/server/store"
 )
 
-// shareOfOne is the part of the requests at once, and of the memory for bodies, that
-// one caller may hold: a quarter. Whoever has a token and sends bodies a byte at a time
-// keeps the others from nothing then.
-const shareOfOne = 4
-
-// leastShare is how many requests at once one caller may have however few all have.
-const leastShare = 8
+// What one caller may hold: a quarter of the requests at once, and a sixteenth of the
+// memory for bodies, which is four of the largest. Whoever has a token and sends bodies a
+// byte at a time, or bombs, keeps the others from little then.
+const (
+	callsOfOne  = 4
+	memoryOfOne = 16
+	// leastCalls is how many one caller may have however few all have.
+	leastCalls = 8
+)
 
 // shares is what each caller holds of what all share.
 type shares struct {
@@ -34,7 +36,7 @@ type share struct {
 }
 
 func newShares(calls int, memory int64) *shares {
-	return &shares{calls: max(leastShare, calls/shareOfOne), memory: max(1, memory/shareOfOne), held: map[store.UserID]*share{}}
+	return &shares{calls: max(leastCalls, calls/callsOfOne), memory: max(1, memory/memoryOfOne), held: map[store.UserID]*share{}}
 }
 
 // enter counts a call of a user, until it leaves.
