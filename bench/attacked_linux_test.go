@@ -1,24 +1,19 @@
 package bench
 
 import (
-	"bytes"
+	"encoding/json"
 	"fmt"
-	"io"
 	"maps"
-	"net/http"
 	"os"
 	"os/exec"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 )
 
 const (
 	attacked     = 15 * time.Second
-	honest       = 8 // clients
-	honestPause  = 50 * time.Millisecond
 	honestTarget = 250 * time.Millisecond // of the slowest hundredth
 )
 
@@ -57,81 +52,27 @@ func underAttack(b *testing.B, kinds ...string) {
 	report(b, p, honestly(b, p, attacked))
 }
 
-// felt is what honest clients met.
-type felt struct {
-	took    []time.Duration
-	refused map[string]int // by what they were answered
-}
-
-// honestly reads and writes for a while.
+// honestly has honest clients read and write for a while, in a process of their own.
 func honestly(b *testing.B, p *product, d time.Duration) felt {
 	b.Helper()
-	var mu sync.Mutex
-	all := felt{refused: map[string]int{}}
-	var crowd sync.WaitGroup
-	end := time.Now().Add(d)
-	for i := range honest {
-		crowd.Go(func() {
-			client := &http.Client{Transport: &http.Transport{DisableCompression: true}, Timeout: 30 * time.Second}
-			defer client.CloseIdleConnections()
-			for n := 0; time.Now().Before(end); n++ {
-				if n%10 == 0 {
-					client.CloseIdleConnections() // some come anew
-				}
-				began := time.Now()
-				said := once(client, p, i, n)
-				took := time.Since(began)
-				mu.Lock()
-				all.took = append(all.took, took)
-				if said != "" {
-					all.refused[said]++
-				}
-				mu.Unlock()
-				<-time.After(honestPause)
-			}
-		})
+	var all felt
+	if err := json.Unmarshal([]byte(output(b, peer("honest", p.url, p.token, fmt.Sprint(int(d.Seconds()))))), &all); err != nil {
+		b.Fatal(err)
 	}
-	crowd.Wait()
 	return all
-}
-
-// once writes, or reads what it wrote. It says what was wrong with the answer.
-func once(client *http.Client, p *product, i, n int) string {
-	method, body, want := http.MethodPut, []byte(fmt.Sprintf(`{"entries":{"n%d.md":"text %d"}}`, i, n)), http.StatusOK
-	if n%2 == 1 {
-		method, body = http.MethodGet, nil
-	}
-	r, err := http.NewRequest(method, p.memory(fmt.Sprintf("acme/honest%d", i)), bytes.NewReader(body))
-	if err != nil {
-		return err.Error()
-	}
-	r.Header.Set("Authorization", "Bearer "+p.token)
-	if n > 0 && method == http.MethodPut {
-		r.Header.Set("If-Match", "*")
-	}
-	answer, err := client.Do(r)
-	if err != nil {
-		return "no answer"
-	}
-	_, _ = io.Copy(io.Discard, answer.Body)
-	_ = answer.Body.Close()
-	if answer.StatusCode != want {
-		return answer.Status
-	}
-	return ""
 }
 
 func report(b *testing.B, p *product, f felt) {
 	b.Helper()
-	slices.Sort(f.took)
-	at := func(q float64) time.Duration { return f.took[int(q*float64(len(f.took)-1))] }
+	slices.Sort(f.Took)
+	at := func(q float64) time.Duration { return f.Took[int(q*float64(len(f.Took)-1))] }
 	resident := statusField(b, fmt.Sprintf("/proc/%d/status", p.command.Process.Pid), "VmHWM")
 	b.ReportMetric(0, "ns/op")
 	b.ReportMetric(float64(at(0.99).Microseconds())/1000, "p99-ms")
 	b.ReportMetric(float64(resident)/1024, "MiB-at-most")
-	good := at(0.99) <= honestTarget && len(f.refused) == 0
+	good := at(0.99) <= honestTarget && len(f.Refused) == 0
 	b.Logf("%d requests of honest clients: median %s, p99 %s, longest %s, refused %v; the server had %d MiB at most; p99 at most %s wanted, none refused%s",
-		len(f.took), at(0.5).Round(100*time.Microsecond), at(0.99).Round(100*time.Microsecond), at(1).Round(100*time.Microsecond), f.refused, resident/1024, honestTarget, verdict(good))
+		len(f.Took), at(0.5).Round(100*time.Microsecond), at(0.99).Round(100*time.Microsecond), at(1).Round(100*time.Microsecond), f.Refused, resident/1024, honestTarget, verdict(good))
 	if load, err := os.ReadFile("/proc/loadavg"); err == nil {
 		b.Logf("load at the end: %s", load)
 	}

@@ -16,6 +16,7 @@ var peers = map[string]func(arguments []string) error{
 	"sqlite": bareSQLite,
 	"load":   loadHTTP,
 	"attack": attack,
+	"honest": honest,
 }
 
 func TestMain(m *testing.M) {
