@@ -39,6 +39,7 @@ check: format vet staticcheck architecture openapi modules cross
 format:
 	@files=$$($(TOOL) gofumpt -l .) && if [ -n "$$files" ]; then \
 		printf 'not formatted:\n%s\nrun: %s gofumpt -w .\n' "$$files" '$(TOOL)' >&2; exit 1; fi
+	@! git grep -nE '^(<<<<<<<|>>>>>>>) ' -- ':!*/testdata/*' || { echo 'a merge was not finished' >&2; exit 1; }
 
 vet:
 	go vet ./...

@@ -61,6 +61,7 @@ type Desk struct {
 	hours   map[hour]store.Counts
 	clients map[client]store.Client
 	reads   map[read]int64
+	served  map[*store.Row]*served
 	storage map[store.OrgID]stored
 }
 
@@ -78,7 +79,7 @@ type client struct {
 
 // New makes a desk.
 func New(log *slog.Logger, s Store, now func() time.Time) *Desk {
-	return &Desk{log: log, store: s, now: now, hours: map[hour]store.Counts{}, clients: map[client]store.Client{}, reads: map[read]int64{}, storage: map[store.OrgID]stored{}}
+	return &Desk{log: log, store: s, now: now, hours: map[hour]store.Counts{}, clients: map[client]store.Client{}, reads: map[read]int64{}, served: map[*store.Row]*served{}, storage: map[store.OrgID]stored{}}
 }
 
 // Count adds what came of a change. It never waits.

@@ -67,7 +67,25 @@ func TestReadsAreBounded(t *testing.T) {
 		d.Read(store.RepoID(i), store.Row{Key: "a.md"})
 	}
 	d.Read(0, store.Row{Key: "a.md"})
+	d.countServed()
 	if n := len(d.reads); n != mostReads || d.reads[read{0, "a.md"}] != 2 {
 		t.Errorf("%d wait, and of the first %d", n, d.reads[read{0, "a.md"}])
+	}
+}
+
+// A view that is served again and again counts each of its entries each time, beside a
+// part of it and beside others.
+func TestTheSameRowsAgain(t *testing.T) {
+	d := New(slog.New(slog.DiscardHandler), memory.New(), func() time.Time { return noon })
+	rows := []store.Row{{Key: "a.md"}, {Key: "b.md"}}
+	for i := range 3 {
+		d.Read(7, rows...)
+		d.Read(7, rows[:1]...)
+		d.Read(store.RepoID(100+i), store.Row{Key: "a.md"})
+	}
+	d.Read(7)
+	got, err := d.Reads(t.Context(), 7, []api.Key{"a.md", "b.md"})
+	if err != nil || got["a.md"] != 6 || got["b.md"] != 3 {
+		t.Errorf("counted %v, %v", got, err)
 	}
 }

@@ -2,6 +2,7 @@ package rest
 
 import (
 	"net/http"
+	"slices"
 	"strconv"
 
 	"github.com/teammem/teammem/api"
@@ -15,7 +16,8 @@ import (
 const verifiedWhole = 4 << 20
 
 // getTeamMemory answers GET: everything, hashes, or what changed since a
-// version. With If-None-Match the answer that nothing changed costs one read.
+// version. With If-None-Match the answer that nothing changed costs one read, and so does
+// a whole view that was asked for before.
 func (h *Handler) getTeamMemory(c *call) error {
 	query, err := parseMemoryQuery(c.r)
 	if err != nil {
@@ -27,38 +29,48 @@ func (h *Handler) getTeamMemory(c *call) error {
 		return err
 	}
 	ctx := c.r.Context()
-	if ifNoneMatch.Sent {
+	epoch, err := h.db.Epoch(ctx)
+	if err != nil {
+		return err
+	}
+	if ifNoneMatch.Sent || query.since <= 0 {
 		head, err := h.ledger.Head(ctx, c.caller, query.repo)
 		if err != nil {
 			return err
 		}
 		// What was withdrawn need not change the set: who has a version is told of it once.
-		if ifNoneMatch.Match(head.Checksum) && (query.since <= 0 || head.Redacted <= query.since) {
+		if ifNoneMatch.Sent && ifNoneMatch.Match(head.Checksum) && (query.since <= 0 || head.Redacted <= query.since) {
 			setHead(c, head)
 			c.begun = true
 			c.w.WriteHeader(http.StatusNotModified)
 			return nil
+		}
+		if ref, same := refOf(c, query, head, epoch); same {
+			if known, ok := h.rendered.get(ref); ok {
+				return h.answerView(c, query, head, known.live, func() error { return sendRendered(c, known) })
+			}
 		}
 	}
 	view, err := h.ledger.View(ctx, c.caller, query.repo, query.since)
 	if err != nil {
 		return err
 	}
-	epoch, err := h.db.Epoch(ctx)
-	if err != nil {
-		return err
-	}
-	setHead(c, view.Head)
+	return h.answerView(c, query, view.Head, view.Live, func() error { return h.writeView(c, query, epoch, view) })
+}
+
+// answerView sends a view, and notes who was served what.
+func (h *Handler) answerView(c *call, query memoryQuery, head store.Head, live []store.Row, send func() error) error {
+	setHead(c, head)
 	c.w.Header()["Content-Type"] = headerJSON
 	if c.r.Method == http.MethodHead {
 		return nil
 	}
-	if err := h.writeView(c, query, epoch, view); err != nil {
+	if err := send(); err != nil {
 		return err
 	}
 	if !query.hashes {
-		h.leaks.Pulled(c.caller, view.Head.ID, view.Head.Version)
-		h.figures.Read(view.Head.ID, view.Live...)
+		h.leaks.Pulled(c.caller, head.ID, head.Version)
+		h.figures.Read(head.ID, live...)
 	}
 	return nil
 }
@@ -94,6 +106,9 @@ func (h *Handler) writeView(c *call, query memoryQuery, epoch api.Epoch, view le
 	}
 	if out.whole {
 		c.w.Header()["Content-Length"] = []string{strconv.Itoa(len(out.buf))}
+		if ref, same := refOf(c, query, view.Head, epoch); same {
+			h.rendered.put(ref, renderedBody{slices.Clone(out.buf), view.Live})
+		}
 	}
 	return out.flush()
 }

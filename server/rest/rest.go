@@ -159,6 +159,7 @@ type Handler struct {
 	inFlight chan struct{}
 	memory   *semaphore.Weighted
 	shares   *shares
+	rendered rendered
 	draining atomic.Bool
 	calls    sync.WaitGroup
 }
