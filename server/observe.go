@@ -83,6 +83,10 @@ func (o *observer) watch(s *Server, now func() time.Time) {
 		set.WatchTotal("store_connection_waits_total", "How often a connection to the database was waited for.", of(func(p store.Pool) float64 { return float64(p.Waits) }))
 		set.WatchTotal("store_connection_wait_seconds_total", "How long connections to the database were waited for.", of(func(p store.Pool) float64 { return p.Waited.Seconds() }))
 	}
+	if s.replica != nil {
+		set.WatchTotal("store_replica_reads_total", "Reads of what changed that the replica of the database answered.", func() float64 { n, _ := s.replica.store.Counts(); return float64(n) })
+		set.WatchTotal("store_replica_passed_total", "Reads of what changed for which the primary was asked, though there is a replica.", func() float64 { _, n := s.replica.store.Counts(); return float64(n) })
+	}
 	set.Inventory(now, func(ctx context.Context) (metrics.Inventory, error) { return s.inventory(ctx, now()) })
 	if s.certificate != nil {
 		set.Watch("tls_certificate_expiry_timestamp_seconds", "When the certificate in force ends.", func() float64 { return float64(s.certificate.ends().Unix()) })
