@@ -55,12 +55,12 @@ func (d *Desk) Report(caller ledger.Caller, repo api.RepoSlug, report api.Client
 // Clients lists the clients of an organization, or with a user theirs, the one that was
 // heard of last first. repos are those whose clients are told of, with what they are at.
 func (d *Desk) Clients(ctx context.Context, org store.OrgID, user store.UserID, repos []store.RepoInfo) ([]Client, error) {
-	stored, err := d.store.Clients(ctx, org, user)
+	known, err := d.known(ctx, org, user)
 	if err != nil {
 		return nil, err
 	}
 	newest := map[client]store.Client{}
-	for _, c := range append(stored, d.unwritten(org, user)...) {
+	for _, c := range known {
 		at := client{c.Org, c.User, c.UID}
 		if before, known := newest[at]; !known || c.Seen.After(before.Seen) {
 			newest[at] = c
@@ -89,6 +89,14 @@ func (d *Desk) Clients(ctx context.Context, org store.OrgID, user store.UserID, 
 		return cmp.Or(b.Seen.Compare(a.Seen), cmp.Compare(a.User, b.User), cmp.Compare(a.ID, b.ID))
 	})
 	return all, nil
+}
+
+// known are those that are written and those that wait.
+func (d *Desk) known(ctx context.Context, org store.OrgID, user store.UserID) ([]store.Client, error) {
+	d.noting.RLock()
+	defer d.noting.RUnlock()
+	written, err := d.store.Clients(ctx, org, user)
+	return append(written, d.unwritten(org, user)...), err
 }
 
 func (d *Desk) unwritten(org store.OrgID, user store.UserID) (all []store.Client) {

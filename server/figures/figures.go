@@ -57,6 +57,10 @@ type Desk struct {
 	store Store
 	now   func() time.Time
 
+	// noting is held while what waits goes over into the store, where whoever asks would
+	// find it in neither; who asks holds it for reading.
+	noting sync.RWMutex
+
 	mu      sync.Mutex
 	hours   map[hour]store.Counts
 	clients map[client]store.Client
@@ -125,6 +129,8 @@ func (d *Desk) Run(ctx context.Context) {
 func (d *Desk) write(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, writeTime)
 	defer cancel()
+	d.noting.Lock()
+	defer d.noting.Unlock()
 	hours, clients := d.take()
 	if len(hours) > 0 {
 		if err := d.store.NoteFigures(ctx, hours); err != nil {

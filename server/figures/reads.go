@@ -70,6 +70,8 @@ func (d *Desk) addReads(r store.Reads) {
 
 // Reads says how often the texts of entries were served, written or not.
 func (d *Desk) Reads(ctx context.Context, repo store.RepoID, keys []api.Key) (map[api.Key]int64, error) {
+	d.noting.RLock()
+	defer d.noting.RUnlock()
 	found, err := d.store.Reads(ctx, repo, keys)
 	if err != nil {
 		return nil, err
@@ -88,6 +90,8 @@ func (d *Desk) Reads(ctx context.Context, repo store.RepoID, keys []api.Key) (ma
 // writeReads writes what waits, in an order that servers share. What could not be
 // written waits on.
 func (d *Desk) writeReads(ctx context.Context) {
+	d.noting.Lock()
+	defer d.noting.Unlock()
 	d.mu.Lock()
 	d.countServed()
 	waiting := d.reads

@@ -100,6 +100,8 @@ func (d *Desk) Stats(ctx context.Context, org store.OrgID, repos []store.RepoInf
 
 // figures are those that are written and those that wait.
 func (d *Desk) figures(ctx context.Context, org store.OrgID, from time.Time) ([]store.Figure, error) {
+	d.noting.RLock()
+	defer d.noting.RUnlock()
 	figures, err := d.store.Figures(ctx, org, from)
 	d.mu.Lock()
 	defer d.mu.Unlock()
