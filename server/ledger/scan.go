@@ -8,8 +8,7 @@ import (
 	"runtime"
 	"slices"
 	"sync"
-
-	"golang.org/x/sync/errgroup"
+	"sync/atomic"
 
 	"github.com/teammem/teammem/api"
 	"github.com/teammem/teammem/api/scan"
@@ -37,22 +36,31 @@ func (l *Ledger) examine(ctx context.Context, rules *inForce, ask *request, text
 	if rules.scanner == nil || acceptsAll(rules.policy.Policy) {
 		return nil
 	}
-	// Who pushes waits for this, so entries are scanned side by side.
-	group, ctx := errgroup.WithContext(ctx)
-	group.SetLimit(runtime.GOMAXPROCS(0))
-	for i := range ask.writes {
-		w := &ask.writes[i]
-		group.Go(func() error {
-			if err := ctx.Err(); err != nil {
-				return err
-			}
+	var next atomic.Int64
+	work := func() {
+		for i := next.Add(1) - 1; i < int64(len(ask.writes)) && ctx.Err() == nil; i = next.Add(1) - 1 {
+			w := &ask.writes[i]
 			found := l.scanned.scan(ask.caller.Org, rules.scanner, w.key, w.body.Checksum, texts[w.key])
 			w.findings = judge(rules.policy.Policy, w.key, found)
-			return nil
-		})
+		}
 	}
-	return group.Wait()
+	// Who pushes waits for this. Others help where there is so much that it pays to wake them.
+	size := 0
+	for i := range ask.writes {
+		size += len(texts[ask.writes[i].key])
+	}
+	var helpers sync.WaitGroup
+	for range min(runtime.GOMAXPROCS(0)-1, size/worthHelp) {
+		helpers.Go(work)
+	}
+	work()
+	helpers.Wait()
+	return ctx.Err()
 }
+
+// worthHelp is how many bytes take so long to scan, about a millisecond, that another
+// goroutine is begun for them.
+const worthHelp = 128 << 10
 
 // acceptsAll reports whether nothing that could be found would make a difference.
 func acceptsAll(policy api.Policy) bool {
