@@ -56,5 +56,5 @@ skipped=$?
 # What is deployed, but for building the image: make deploy-check.
 [ -z "$schedules" ] || scripts/deploy.sh --short || exit 1
 
-# The simulation's 2,000 schedules, at full speed.
-[ -z "$schedules" ] || go test -count=1 ./sim
+# The simulation's 2,000 schedules and every rule in every wrapping, at full speed.
+[ -z "$schedules" ] || go test -count=1 ./sim ./api/scan

@@ -20,6 +20,7 @@ type desk struct {
 	// By depth of encoding: the text, and what became of it.
 	plain     [deepest + 1]view
 	unescaped [deepest + 1][unescapings]view
+	quoted    [deepest + 1]view
 	joined    [deepest + 1]view
 	decoded   [deepest + 1][]byte
 	key       bool
@@ -116,6 +117,7 @@ func (d *desk) trim() {
 	for depth := range d.joined {
 		d.plain[depth].text = nil
 		d.plain[depth].trim(most)
+		d.quoted[depth].trim(most)
 		d.joined[depth].trim(most)
 		for level := range d.unescaped[depth] {
 			d.unescaped[depth][level].trim(most)
@@ -130,8 +132,8 @@ func (d *desk) trim() {
 	d.found = nil
 }
 
-// read applies the rules to a text, to what it says unescaped and joined, and to
-// what is encoded in any of these.
+// read applies the rules to a text, to what it says unescaped, as a mail's text and
+// joined, and to what is encoded in any of these.
 func (d *desk) read(text view) error {
 	plain := &d.plain[d.depth]
 	text.tried = plain.tried[:0]
@@ -151,15 +153,23 @@ func (d *desk) read(text view) error {
 		}
 		v = next
 	}
+	readings := append(make([]*view, 0, 3), plain)
+	if v != plain {
+		readings = append(readings, v)
+	}
+	quoted := &d.quoted[d.depth]
+	if quoted.reset(plain); quotedPrintable(quoted) {
+		if err := d.consider(quoted); err != nil {
+			return err
+		}
+		readings = append(readings, quoted)
+	}
 	joined := &d.joined[d.depth]
-	for _, w := range []*view{plain, v} {
+	for _, w := range readings {
 		if joined.reset(w); join(joined) {
 			if err := d.consider(joined); err != nil {
 				return err
 			}
-		}
-		if v == plain {
-			break
 		}
 	}
 	return nil

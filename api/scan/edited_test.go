@@ -32,8 +32,11 @@ func (d wholeDesk) read(text *view) error {
 		}
 		views = append(views, next)
 	}
-	last := views[len(views)-1]
-	for _, v := range slices.Compact([]*view{text, last}) {
+	readings := slices.Compact([]*view{text, views[len(views)-1]})
+	if quoted := (&view{parent: text}); quotedPrintable(quoted) {
+		views, readings = append(views, quoted), append(readings, quoted)
+	}
+	for _, v := range readings {
 		if joined := (&view{parent: v}); join(joined) {
 			views = append(views, joined)
 		}
@@ -124,16 +127,16 @@ func TestEditedAsWhole(t *testing.T) {
 		found += sameAsWhole(t, s, whole, text)
 	}
 	for i, w := range wrappings {
-		for j := i % 18; j < len(secrets); j += 18 {
+		for j := i % (18 * under); j < len(secrets); j += 18 * under {
 			_, content := w.wrap(secrets[j].text)
 			found += sameAsWhole(t, s, whole, prose(rng, 9)+content+paragraph(rng)+secrets[rng.IntN(len(secrets))].text)
 		}
 	}
-	for range 100 {
+	for range 100 / under {
 		text := mixed(rng, s) + paragraph(rng) + secrets[rng.IntN(len(secrets))].text
 		found += sameAsWhole(t, s, whole, disturbed(rng, text))
 	}
-	if found < 250 {
+	if found < 250/under {
 		t.Errorf("%d were found, too few to say anything", found)
 	}
 }
@@ -150,7 +153,7 @@ func TestCorpusAsWhole(t *testing.T) {
 // disturbed puts what views take out, spell out or join at random places of a text.
 func disturbed(rng *rand.Rand, text string) string {
 	disturbances := []string{
-		"\n", "\n> ", "\\\n  ", "\"\n\"", "**", "`", "~~", "_", "<b>", "</b>", "<br>", "<!-- x -->", "\u200b", "&shy;", "%0A", "\\n", "|", " | ", "\\\"", "é", "&amp;#45;",
+		"\n", "\n> ", "\\\n  ", "\"\n\"", "**", "`", "~~", "_", "<b>", "</b>", "<br>", "<!-- x -->", "\u200b", "&shy;", "%0A", "\\n", "|", " | ", "\\\"", "é", "&amp;#45;", "\" + \"", "=\n", "=3D",
 	}
 	var b strings.Builder
 	for i := range len(text) {
@@ -158,7 +161,7 @@ func disturbed(rng *rand.Rand, text string) string {
 			b.WriteString(disturbances[rng.IntN(len(disturbances))])
 		}
 		if c := text[i]; rng.IntN(40) == 0 {
-			fmt.Fprintf(&b, []string{"%%%02x", "\\x%02x", "&#%d;"}[rng.IntN(3)], c)
+			fmt.Fprintf(&b, []string{"%%%02x", "\\x%02x", "&#%d;", "\\%03o", "=%02X"}[rng.IntN(5)], c)
 		} else {
 			b.WriteByte(c)
 		}
@@ -168,7 +171,7 @@ func disturbed(rng *rand.Rand, text string) string {
 
 // FuzzEdited: the same of any text.
 func FuzzEdited(f *testing.F) {
-	for _, seed := range []string{"a **to**ken", "AK\nIA%41", "<br>tm_\\x41", "YWJj\nZGVmZ2hpamtsbW5vcA==", "| a | b |\n> c"} {
+	for _, seed := range []string{"a **to**ken", "AK\nIA%41", "<br>tm_\\x41", "YWJj\nZGVmZ2hpamtsbW5vcA==", "| a | b |\n> c", "=61=\nb \\141 \"a\" + 'b'"} {
 		f.Add(seed)
 	}
 	s := newScanner(f)

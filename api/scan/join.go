@@ -7,7 +7,7 @@ import (
 
 // join writes into v what its parent says once it is on one line: breaks, with the
 // indentation and the marks of quotes and comments about them, and Markdown's
-// emphasis are taken out, and the cells of a table follow each other like a name and
+// emphasis are taken out, strings that are put together are one, and the cells of a table follow each other like a name and
 // its value. What it removes leaves an [edit], because both can be meant: that a
 // value goes on behind it, and that it ends there.
 func join(v *view) (changed bool) {
@@ -24,6 +24,8 @@ func join(v *view) (changed bool) {
 			f.tag()
 		case '_':
 			f.underscore()
+		case '"', '\'':
+			f.quote()
 		default: // * and `
 			f.mark(removed)
 			f.at++
@@ -34,7 +36,7 @@ func join(v *view) (changed bool) {
 
 // joining are the bytes at which something to be taken out can begin.
 var joining = func() (set [256]bool) {
-	for _, c := range []byte("\n\r*`~_|<") {
+	for _, c := range []byte("\n\r*`~_|<\"'") {
 		set[c] = true
 	}
 	return set
@@ -86,6 +88,36 @@ func (f *folder) lineBreak() {
 	f.truncate(keep)
 	f.mark(broken)
 	f.at = next
+}
+
+// operators are what puts two strings together in some language.
+var operators = []string{"++", "+", "..", ".", "||", "&", "<>"}
+
+// quote removes what stands between two strings that are put together to one.
+func (f *folder) quote() {
+	at := spaceBehind(f.text, f.at+1)
+	if at < len(f.text) && strings.IndexByte("+.|&<", f.text[at]) >= 0 {
+		for _, operator := range operators {
+			if !hasAnyPrefix(f.text[at:], operator) {
+				continue
+			}
+			if next := spaceBehind(f.text, at+len(operator)); next < len(f.text) && isQuote(f.text[next]) {
+				f.mark(removed)
+				f.at = next + 1
+				return
+			}
+		}
+	}
+	f.literally(1)
+}
+
+// spaceBehind is where white space ends that stands at, which is not looked at for long.
+func spaceBehind(text []byte, at int) int {
+	const longest = 80
+	for most := min(len(text), at+longest); at < most && isSpace(text[at]); {
+		at++
+	}
+	return at
 }
 
 func isQuote(c byte) bool { return c == '"' || c == '\'' }

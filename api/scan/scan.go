@@ -30,8 +30,9 @@
 // themselves stay the library's; an index of another text counts for nothing.
 //
 // The text is read more than once: as it stands; folded, with line breaks, Markdown
-// emphasis, escapes, percent encoding and invisible characters undone; and what is
-// base64 in either, decoded, two levels deep. Each reading keeps a map back to the
+// emphasis, escapes, percent encoding, strings put together and invisible characters
+// undone; as a mail's text in quoted-printable; and what is base64 in any of these,
+// decoded, two levels deep. Each reading keeps a map back to the
 // original, so that a finding names the line and column of the original text. In a
 // reading that was made from another only what an edit can have changed is looked at.
 //

@@ -179,13 +179,19 @@ func FuzzScan(f *testing.F) {
 // FuzzViews: unwrapping any bytes keeps the way back.
 func FuzzViews(f *testing.F) {
 	f.Add([]byte("a\\u0041%41&amp;\n> *b* __c__ | d |\u200b"))
+	f.Add([]byte("=61=\r\n> b \\141\\0142 \"a\" + 'b' .. \"c\""))
 	f.Fuzz(func(t *testing.T, text []byte) {
-		var spelled, joined view
-		spelled.reset(&view{text: text})
+		original := &view{text: text}
+		var spelled, joined, quoted, joinedQuoted view
+		spelled.reset(original)
 		unescape(&spelled)
 		joined.reset(&spelled)
 		join(&joined)
-		for _, v := range []*view{&spelled, &joined} {
+		quoted.reset(original)
+		quotedPrintable(&quoted)
+		joinedQuoted.reset(&quoted)
+		join(&joinedQuoted)
+		for _, v := range []*view{&spelled, &joined, &quoted, &joinedQuoted} {
 			for i := range v.text {
 				if b, e := v.begin(i), v.end(i+1); b < 0 || e > len(text) || e <= b {
 					t.Fatalf("byte %d is [%d, %d) of %d", i, b, e, len(text))

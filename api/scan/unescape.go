@@ -88,6 +88,8 @@ func (f *folder) backslash() {
 		f.at = at + 1
 	case c == 'u' || c == 'x' || c == 'U':
 		f.codePoint(from, at)
+	case isDigit(rune(c)):
+		f.octal(from, at)
 	case c < utf8.RuneSelf && !isAlnum(c) && c > ' ':
 		f.put(c, from, at+1)
 		f.at = at + 1
@@ -110,6 +112,31 @@ func (f *folder) codePoint(from, at int) {
 	}
 	f.putRune(r, from, at+1+digits)
 }
+
+// octal undoes \141 and \0141; at is the place of the first digit. Fewer digits are
+// numbers of groups, and what stands for nothing that is seen is a path.
+func (f *folder) octal(from, at int) {
+	n := 3
+	if f.text[at] == '0' && at+3 < len(f.text) && isOctal(f.text[at+3]) {
+		n++
+	}
+	r := rune(0)
+	for i := at; i < at+n; i++ {
+		if i == len(f.text) || !isOctal(f.text[i]) {
+			f.literally(i - from)
+			return
+		}
+		r = r<<3 | rune(f.text[i]-'0')
+	}
+	if r < ' ' && !isSpace(byte(r)) || r >= 0x7F {
+		f.literally(at + n - from)
+		return
+	}
+	f.put(byte(r), from, at+n)
+	f.at = at + n
+}
+
+func isOctal(c byte) bool { return '0' <= c && c <= '7' }
 
 // bracedCodePoint undoes \u{X}, of one to six digits; at is behind the brace.
 func (f *folder) bracedCodePoint(from, at int) {
