@@ -117,6 +117,10 @@ func refusal(refused []api.EntryFinding) error {
 	}
 	first := refused[0]
 	message := fmt.Sprintf("the policy refuses %q: %s in line %d", first.Key, first.Rule, first.Line)
+	if first.Line == 0 && (first.Class == api.ClassSecret || first.Class == api.ClassSecretGeneric) {
+		// Whoever gets a message logs and shows it. The details name the key.
+		message = fmt.Sprintf("the policy refuses a key: %s in its name", first.Rule)
+	}
 	if more := len(refused) - 1; more > 0 {
 		message += fmt.Sprintf(", and %d more", more)
 	}

@@ -62,6 +62,22 @@ func TestARefusedEntry(t *testing.T) {
 	wantError(t, b.do(http.MethodPut, repoPath, b.member, again), http.StatusUnprocessableEntity, api.Refused, api.ErrorCodeRefused)
 }
 
+// A secret in a key stands in the details alone, whose reader has to know which key.
+func TestARefusedKey(t *testing.T) {
+	b := newBox(t, nil, nil)
+	leak := secret(2)
+	w := b.do(http.MethodPut, repoPath, b.member, `{"entries":{"`+leak+`.md":"x"},"baseChecksums":{"`+leak+`.md":null}}`)
+	said := api.DecodeError(w.Code, w.Header(), w.Body.Bytes())
+	if said.Code != api.Refused || len(said.Details.Refused) == 0 || said.Details.Refused[0].Line != 0 {
+		t.Fatalf("%d %+v", w.Code, said)
+	}
+	for i := range len(leak) - 8 {
+		if strings.Contains(said.Message+b.log.String(), leak[i:i+8]) {
+			t.Fatal("the message or the log repeats the secret")
+		}
+	}
+}
+
 func TestPrivateKeysAreNeverAccepted(t *testing.T) {
 	b := newBox(t, nil, nil)
 	maintainer := b.token("acme", "mia", api.Maintainer)
