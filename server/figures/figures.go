@@ -67,6 +67,10 @@ type Desk struct {
 	reads   map[read]int64
 	served  map[*store.Row]*served
 	storage map[store.OrgID]stored
+
+	sums sync.WaitGroup // of contents, under way; they end with Run
+	life context.Context
+	end  context.CancelFunc
 }
 
 type hour struct {
@@ -83,7 +87,8 @@ type client struct {
 
 // New makes a desk.
 func New(log *slog.Logger, s Store, now func() time.Time) *Desk {
-	return &Desk{log: log, store: s, now: now, hours: map[hour]store.Counts{}, clients: map[client]store.Client{}, reads: map[read]int64{}, served: map[*store.Row]*served{}, storage: map[store.OrgID]stored{}}
+	life, end := context.WithCancel(context.Background())
+	return &Desk{life: life, end: end, log: log, store: s, now: now, hours: map[hour]store.Counts{}, clients: map[client]store.Client{}, reads: map[read]int64{}, served: map[*store.Row]*served{}, storage: map[store.OrgID]stored{}}
 }
 
 // Count adds what came of a change. It never waits.
@@ -107,6 +112,8 @@ func (d *Desk) Run(ctx context.Context) {
 	writes, prunes := time.NewTicker(every), time.NewTicker(pruneEvery)
 	defer writes.Stop()
 	defer prunes.Stop()
+	defer d.sums.Wait()
+	defer d.end()
 	d.prune(ctx)
 	for n := 1; ; n++ {
 		select {

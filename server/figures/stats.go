@@ -152,28 +152,65 @@ func earlier(a, b time.Time) time.Time {
 	return a
 }
 
-// storageAge is how old the sum of an organization's contents may be: each time all
-// of them are looked at.
-const storageAge = time.Minute
+// The sum of an organization's contents. Each time all of them are looked at, a million
+// too, which takes longer than Prometheus waits.
+const (
+	storageAge  = time.Minute     // how old it may be
+	storageRest = 200             // for how many times as long as it took it is kept at least
+	storageWait = 2 * time.Second // how long it is waited for; then what was known before is said
+	storageTime = 5 * time.Minute // how long it may take
+)
 
+// stored is what is known of an organization's sum.
 type stored struct {
 	bytes int64
+	err   error // of the last sum
 	until time.Time
+	done  chan struct{} // closed when the sum that is under way is made; nil: none is
 }
 
+// stored says how many bytes an organization's contents take: 0 until that is known.
 func (d *Desk) stored(ctx context.Context, org store.OrgID) (int64, error) {
 	d.mu.Lock()
 	known := d.storage[org]
-	d.mu.Unlock()
 	if d.now().Before(known.until) {
+		d.mu.Unlock()
 		return known.bytes, nil
 	}
+	if known.done == nil {
+		known.done = make(chan struct{})
+		d.storage[org] = known
+		d.sums.Go(func() { d.sum(org, known) })
+	}
+	d.mu.Unlock()
+	wait := time.NewTimer(storageWait)
+	defer wait.Stop()
+	select {
+	case <-known.done:
+		d.mu.Lock()
+		defer d.mu.Unlock()
+		known = d.storage[org]
+		return known.bytes, known.err
+	case <-wait.C:
+		return known.bytes, nil
+	case <-ctx.Done():
+		return 0, ctx.Err()
+	}
+}
+
+// sum adds up an organization's contents, for whoever waits and for those who come.
+func (d *Desk) sum(org store.OrgID, known stored) {
+	ctx, cancel := context.WithTimeout(d.life, storageTime)
+	defer cancel()
+	began := d.now()
 	bytes, err := d.store.Storage(ctx, org)
-	if err != nil {
-		return 0, err
+	ended := d.now()
+	next := stored{bytes: known.bytes, err: err}
+	if err == nil {
+		next.bytes, next.until = bytes, ended.Add(max(storageAge, storageRest*ended.Sub(began)))
 	}
 	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.storage[org] = stored{bytes, d.now().Add(storageAge)}
-	return bytes, nil
+	d.storage[org] = next
+	d.mu.Unlock()
+	close(known.done)
 }
