@@ -18,7 +18,7 @@ BENCHPKG  ?= ./...
 COUNT     ?= 1
 SEEDS     ?= 20000
 
-.PHONY: all run build test check format vet staticcheck architecture openapi modules cross deploy-check deadcode bench crash patroni latency streams attack fuzz sim browser screenshots clean
+.PHONY: all run build test check format vet staticcheck architecture openapi modules cross deploy-check deadcode bench million crash patroni latency streams attack fuzz sim browser screenshots clean
 
 all: build
 
@@ -100,6 +100,11 @@ patroni:
 # Syncthing where it is installed.
 latency:
 	go test -count=1 -run '^$$' -bench EditToVisible -benchtime 1x -timeout 1h ./bench
+
+# An organization of 1,000,000 entries in 5,000 repos against an empty one. It is filled
+# first: some five minutes on SQLite, and then on Postgres.
+million:
+	go test -count=1 -run '^$$' -bench Million -benchtime 1x -timeout 2h ./bench
 
 # Ten thousand idle streams: what each costs, and how soon all are back after a restart.
 streams:
