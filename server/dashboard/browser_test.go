@@ -47,6 +47,8 @@ func browser(t *testing.T, options ...chromedp.ExecAllocatorOption) context.Cont
 
 func see(t *testing.T, ctx context.Context, selector, want string) {
 	t.Helper()
+	ctx, cancel := context.WithTimeout(ctx, time.Minute)
+	defer cancel()
 	text, err := chromedp.Run(ctx, chromedp.Text(selector))
 	if err != nil || !strings.Contains(text, want) {
 		t.Fatalf("%s shows %q, %v; want %q", selector, text, err, want)

@@ -48,9 +48,9 @@ func (b *team) enter(ctx context.Context, name string) {
 // the only one looked at; empty: all.
 func stumble(t *testing.T, ctx context.Context, rule string) (all []string) {
 	t.Helper()
-	options := `{resultTypes: ["violations"]}`
+	options := `{resultTypes: ["violations"], preload: false}`
 	if rule != "" {
-		options = `{resultTypes: ["violations"], runOnly: {type: "rule", values: ["` + rule + `"]}}`
+		options = `{resultTypes: ["violations"], preload: false, runOnly: {type: "rule", values: ["` + rule + `"]}}`
 	}
 	text, err := chromedp.Run(ctx, chromedp.Evaluate[string](`axe.run(document, `+options+`).then(r => JSON.stringify(r.violations.map(v => ({id: v.id, help: v.help, nodes: v.nodes.slice(0, 3).map(n => n.html + " " + (n.any[0]?.message ?? "")) }))))`, chromedp.EvalAwaitPromise))
 	if err != nil {
@@ -89,8 +89,8 @@ func (b *team) sights() map[string]string {
 	return all
 }
 
-// TestSight: every page is without a violation of axe's rules, in both schemes and on a
-// phone, where it is no wider than the screen.
+// TestSight: every page is without a violation of any of axe's rules in both schemes; on
+// a phone its targets are large enough, and it is no wider than the screen.
 func TestSight(t *testing.T) {
 	ctx := browser(t)
 	b := newTeam(t)
@@ -103,7 +103,7 @@ func TestSight(t *testing.T) {
 			scheme string
 			width  int64
 			rule   string
-		}{{"light", 1024, ""}, {"dark", 1024, "color-contrast"}, {"dark", 390, "target-size"}} {
+		}{{"light", 1024, ""}, {"dark", 1024, ""}, {"dark", 390, "target-size"}} {
 			if err := chromedp.Do(ctx, scheme(at.scheme), chromedp.EmulateViewport(at.width, 900)); err != nil {
 				t.Fatalf("%s: %v", path, err)
 			}
