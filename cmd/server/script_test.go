@@ -70,6 +70,7 @@ func TestScripts(t *testing.T) {
 			"provider":    startProvider,
 			"sign-in":     signIn,
 			"await-audit": awaitAudit,
+			"await-scan":  awaitScan,
 		},
 	})
 }

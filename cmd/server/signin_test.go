@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -83,6 +84,21 @@ func signIn(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Check(page.Body.Close())
 	answer, err := client.PostForm(box.Issuer+"/login", url.Values{"request": {page.Request.URL.Query().Get("request")}, "user": {args[0]}})
 	keep(ts, answer, err, args[1])
+}
+
+// awaitScan scans anew until a line matches: a server notes whom it served within a second
+// or two, and there are findings.
+func awaitScan(ts *testscript.TestScript, _ bool, args []string) {
+	want := regexp.MustCompile(args[0])
+	poll(ts, 10*time.Second, func() error {
+		if ts.Exec("server", "scan", "--restart") == nil {
+			return errors.New("nothing was found")
+		}
+		if found := ts.ReadFile("stdout"); !want.MatchString(found) {
+			return fmt.Errorf("no finding matches %s:\n%s", args[0], found)
+		}
+		return nil
+	})
 }
 
 // awaitAudit waits until a record of the trail matches: refusals are gathered first.
