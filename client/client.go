@@ -321,7 +321,11 @@ func (s *Session) Once(ctx context.Context) (*syncer.Report, error) {
 	case kind == "":
 		s.wentWell(report, false)
 	default:
-		s.wentBadly(kind, err.Error(), "")
+		hint := ""
+		if halt := (*syncer.Halt)(nil); errors.As(err, &halt) {
+			hint = halt.Hint
+		}
+		s.wentBadly(kind, err.Error(), hint)
 	}
 	s.observed(began, err, false)
 	return report, err

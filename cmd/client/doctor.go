@@ -325,7 +325,11 @@ func (p *patient) checkLastSync(agreed *state.Agreement, pulse state.Pulse) {
 	age := time.Since(synced)
 	switch {
 	case agreed.Halted != "":
-		p.fail(exitFailed, "last sync", "client sync --once shows what to do", "%s", agreed.Halted)
+		cure := "client sync --once shows what to do"
+		if pulse.Trouble == state.Halted && pulse.Hint != "" {
+			cure = pulse.Hint // as it was told when it stopped, with the flags that it needs
+		}
+		p.fail(exitFailed, "last sync", cure, "%s", agreed.Halted)
 	case synced.IsZero():
 		p.warn("last sync", "client sync", "never")
 	case pulse.Trouble != "":
