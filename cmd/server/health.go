@@ -116,12 +116,27 @@ func (s *settings) toAsk(args []string) (string, *http.Transport, error) {
 		return strings.TrimSuffix(args[0], "/") + "/readyz", transport, nil
 	}
 	transport.Proxy = nil // it is this machine
+	base, err := s.here("give the server's URL: server health http://127.0.0.1:PORT")
+	if err != nil {
+		return "", nil, err
+	}
+	if s.tlsCert != "" {
+		if transport.TLSClientConfig, err = shows(s.tlsCert); err != nil {
+			return "", nil, usagef("tls-cert (%s): %w", s.where("tls-cert"), err)
+		}
+	}
+	return base + "/readyz", transport, nil
+}
+
+// here is the address that the server has on this machine. cure is what to do where
+// only the server itself knows it.
+func (s *settings) here(cure string) (string, error) {
 	host, port, err := net.SplitHostPort(s.listen)
 	switch {
 	case err != nil:
-		return "", nil, server.WithHint(usagef("listen (%s): %q is no address", s.where("listen"), s.listen), "give host:port, or the server's URL")
+		return "", server.WithHint(usagef("listen (%s): %q is no address", s.where("listen"), s.listen), "give host:port, or the server's URL")
 	case port == "0":
-		return "", nil, server.WithHint(usagef("listen (%s): nobody can know which port a server picked", s.where("listen")), "give the server's URL: server health http://127.0.0.1:PORT")
+		return "", server.WithHint(usagef("listen (%s): nobody can know which port a server picked", s.where("listen")), cure)
 	}
 	if ip := net.ParseIP(host); host == "" || ip != nil && ip.IsUnspecified() {
 		host = "127.0.0.1"
@@ -132,11 +147,8 @@ func (s *settings) toAsk(args []string) (string, *http.Transport, error) {
 	scheme := "http://"
 	if s.tlsCert != "" {
 		scheme = "https://"
-		if transport.TLSClientConfig, err = shows(s.tlsCert); err != nil {
-			return "", nil, usagef("tls-cert (%s): %w", s.where("tls-cert"), err)
-		}
 	}
-	return scheme + net.JoinHostPort(host, port) + "/readyz", transport, nil
+	return scheme + net.JoinHostPort(host, port), nil
 }
 
 // shows takes the one certificate that stands first in a file. It is asked for on this

@@ -18,7 +18,7 @@ import (
 )
 
 func (p *program) loginLinkCommand() *cobra.Command {
-	var org, user, public string
+	var org, user string
 	cmd := &cobra.Command{
 		Use:   "login-link",
 		Short: "Make a link that signs somebody in once, in a browser",
@@ -35,21 +35,29 @@ Exit status: 0 done, 1 failed, 2 usage.`,
 			if user == "" {
 				return usagef("whose link? give --user NAME")
 			}
-			if public == "" {
-				public = p.getenv("TEAMMEM_PUBLIC_URL")
-			}
-			return p.loginLink(cmd.Context(), org, user, public)
+			return p.loginLink(cmd.Context(), org, user)
 		},
 	}
 	cmd.Flags().StringVar(&org, "org", "", "organization, where there are several")
 	cmd.Flags().StringVar(&user, "user", "", "the member")
-	cmd.Flags().StringVar(&public, "public-url", "", "where people reach the server (default http://127.0.0.1:8080)")
+	cmd.Flags().StringVar(&p.settings.oidc.publicURL, "public-url", "", "where people reach the server (default where it listens)")
+	cmd.Flags().StringVar(&p.settings.listen, "listen", server.DefaultConfig("").Listen, "address that the server listens on")
+	cmd.Flags().StringVar(&p.settings.tlsCert, "tls-cert", "", "certificate that the server shows")
 	return p.jsonFlag(cmd)
 }
 
-func (p *program) loginLink(ctx context.Context, org, user, public string) error {
-	if public == "" {
-		public = "http://127.0.0.1:8080"
+// public is where a link leads: the address that people know, else the server's own.
+func (p *program) public() (string, error) {
+	if public := p.settings.oidc.publicURL; public != "" {
+		return public, nil
+	}
+	return p.settings.here("give where people reach it: --public-url http://127.0.0.1:PORT")
+}
+
+func (p *program) loginLink(ctx context.Context, org, user string) error {
+	public, err := p.public()
+	if err != nil {
+		return err
 	}
 	base, err := url.Parse(public)
 	if err != nil || base.Host == "" || base.Scheme != "https" && base.Scheme != "http" {
