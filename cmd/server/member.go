@@ -60,13 +60,7 @@ func (p *program) memberList(ctx context.Context, orgName string) error {
 		results := make([]memberResult, len(members))
 		rows := [][]string{{"NAME", "ROLE", "KIND", "CREATED"}}
 		for i, m := range members {
-			result := memberResult{Name: m.Name, Organization: org.Name, Role: m.Role, Groups: m.Groups.List(), Service: m.Service, Created: wireTime(m.Created)}
-			if result.Role == "" {
-				result.Role = api.NoRole
-			}
-			if result.Groups == nil {
-				result.Groups = []string{}
-			}
+			result := memberResultOf(m, org)
 			kind := "person"
 			if m.Service {
 				kind = "service"
@@ -98,7 +92,10 @@ func (p *program) memberSetCommand() *cobra.Command {
 			}
 			return p.withOrganization(cmd.Context(), org, func(s store.Store, o store.Organization) error {
 				err := p.rules(s).SetMember(cmd.Context(), organization.Operator(o.ID), args[0], api.Role(role), service)
-				return p.memberDone(err, fmt.Sprintf("%s is %s in %s", args[0], role, o.Name))
+				if err != nil || !p.json {
+					return p.memberDone(err, fmt.Sprintf("%s is %s in %s", args[0], role, o.Name))
+				}
+				return p.printMember(cmd.Context(), s, o, args[0])
 			})
 		},
 	}
@@ -106,7 +103,32 @@ func (p *program) memberSetCommand() *cobra.Command {
 	cmd.Flags().StringVar(&role, "role", "", "viewer, member, maintainer, admin, or none where groups give one")
 	completeWords(cmd, "role", roleNames(api.NoRole)...)
 	cmd.Flags().BoolVar(&service, "service", false, "a machine, not a person")
-	return cmd
+	return p.jsonFlag(cmd)
+}
+
+// printMember prints a member as --json shows one.
+func (p *program) printMember(ctx context.Context, s store.Store, org store.Organization, name string) error {
+	members, err := p.rules(s).Members(ctx, org.ID)
+	if err != nil {
+		return fmt.Errorf("list the members: %w", err)
+	}
+	for _, m := range members {
+		if m.Name == name {
+			return p.printJSON(memberResultOf(m, org))
+		}
+	}
+	return fmt.Errorf("%s was taken out meanwhile", name)
+}
+
+func memberResultOf(m store.Member, org store.Organization) memberResult {
+	result := memberResult{Name: m.Name, Organization: org.Name, Role: m.Role, Groups: m.Groups.List(), Service: m.Service, Created: wireTime(m.Created)}
+	if result.Role == "" {
+		result.Role = api.NoRole
+	}
+	if result.Groups == nil {
+		result.Groups = []string{}
+	}
+	return result
 }
 
 func oneMember(_ *cobra.Command, args []string) error {
