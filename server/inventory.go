@@ -62,7 +62,7 @@ func (s *Server) inventoryOf(ctx context.Context, org store.Organization, now ti
 			one.TokensEnding++
 		}
 	}
-	known, err := s.figures.Clients(ctx, org.ID, 0, repos)
+	known, err := s.figures.Clients(ctx, org.ID, 0, repos, func(api.RepoSlug) bool { return true })
 	inStep := map[api.RepoSlug]bool{} // of repos whose clients run
 	for _, c := range known {
 		client := metrics.Client{

@@ -28,13 +28,16 @@ func (v *visit) clientsOf() store.UserID {
 	return v.who.User
 }
 
+// sees reports whether the visitor may read a repo, which may have no memory yet.
+func (v *visit) sees(repo api.RepoSlug) bool { return v.who.MayOn(api.Read, repo) }
+
 func showClients(v *visit) error {
 	v.Title = "Clients"
 	infos, err := v.infos()
 	if err != nil {
 		return err
 	}
-	all, err := v.h.parts.Figures.Clients(v.r.Context(), v.who.Org, v.clientsOf(), infos)
+	all, err := v.h.parts.Figures.Clients(v.r.Context(), v.who.Org, v.clientsOf(), infos, v.sees)
 	if err != nil {
 		return err
 	}

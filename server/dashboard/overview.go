@@ -102,7 +102,7 @@ func (v *visit) figures(view *overviewView, rows []repoRow) error {
 		return err
 	}
 	view.Days = r.Long.Hours() / 24
-	clients, err := v.h.parts.Figures.Clients(ctx, v.who.Org, v.clientsOf(), infos)
+	clients, err := v.h.parts.Figures.Clients(ctx, v.who.Org, v.clientsOf(), infos, v.sees)
 	if err != nil {
 		return err
 	}

@@ -142,6 +142,18 @@ func TestEmptyPages(t *testing.T) {
 	}
 }
 
+// TestAClientOfARepoWithoutMemory runs, and an admin sees it, its user as well.
+func TestAClientOfARepoWithoutMemory(t *testing.T) {
+	b := newTeam(t)
+	b.ask(http.MethodPost, api.PathClients+"?repo=acme/bare", b.tokens[api.Member], "lee-mbp", []byte(
+		`{"id":"x","state":"running","started":"2026-12-01T00:00:00Z","version":"1.0","watch":"events","files":0,"at":0,"pending":0,"kept":0,"held":0,"trouble":""}`))
+	for role, want := range map[string]bool{"admin": true, "member": true, "viewer": false} {
+		if got := strings.Contains(b.as(role).get("/clients").text, "acme/bare"); got != want {
+			t.Errorf("%s sees it: %v, want %v", role, got, want)
+		}
+	}
+}
+
 // TestTwoOrganizations: whoever is in both has the organization in every address, and
 // sees nothing of the one in the other.
 func TestTwoOrganizations(t *testing.T) {

@@ -53,8 +53,9 @@ func (d *Desk) Report(caller ledger.Caller, repo api.RepoSlug, report api.Client
 }
 
 // Clients lists the clients of an organization, or with a user theirs, the one that was
-// heard of last first. repos are those whose clients are told of, with what they are at.
-func (d *Desk) Clients(ctx context.Context, org store.OrgID, user store.UserID, repos []store.RepoInfo) ([]Client, error) {
+// heard of last first. repos are those whose clients are told of, with what they are at;
+// of others, which have no memory yet, where sees says so (nil: of none).
+func (d *Desk) Clients(ctx context.Context, org store.OrgID, user store.UserID, repos []store.RepoInfo, sees func(api.RepoSlug) bool) ([]Client, error) {
 	known, err := d.known(ctx, org, user)
 	if err != nil {
 		return nil, err
@@ -77,7 +78,7 @@ func (d *Desk) Clients(ctx context.Context, org store.OrgID, user store.UserID, 
 			continue // of another form than this server's: it says it anew within minutes
 		}
 		head, told := heads[w.Repo]
-		if !told && user == 0 {
+		if user == 0 && !told && (sees == nil || !sees(w.Repo)) {
 			continue
 		}
 		one := Client{ClientReport: w.ClientReport, User: c.UserName, Machine: w.Machine, Repo: w.Repo, Seen: c.Seen}

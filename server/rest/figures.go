@@ -48,7 +48,11 @@ func (h *Handler) getStats(c *call) error {
 	if err != nil {
 		return err
 	}
-	clients, err := h.figures.Clients(ctx, c.who.Org, 0, repos)
+	var sees func(api.RepoSlug) bool
+	if whole {
+		sees = func(repo api.RepoSlug) bool { return c.who.MayOn(api.Read, repo) }
+	}
+	clients, err := h.figures.Clients(ctx, c.who.Org, 0, repos, sees)
 	if err != nil {
 		return err
 	}
@@ -105,7 +109,7 @@ func (h *Handler) listClients(c *call) error {
 	if c.who.May(api.Administer) {
 		of = 0
 	}
-	all, err := h.figures.Clients(c.r.Context(), c.who.Org, of, repos)
+	all, err := h.figures.Clients(c.r.Context(), c.who.Org, of, repos, func(repo api.RepoSlug) bool { return c.who.MayOn(api.Read, repo) })
 	if err != nil {
 		return err
 	}
