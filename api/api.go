@@ -43,6 +43,7 @@ const (
 	PathProposal     = "/api/v1/proposals/{id}"
 	PathApprove      = "/api/v1/proposals/{id}/approve"
 	PathReject       = "/api/v1/proposals/{id}/reject"
+	PathReopen       = "/api/v1/proposals/{id}/reopen"
 	PathRedactions   = "/api/v1/redactions"
 	PathScans        = "/api/v1/scans"
 	PathScan         = "/api/v1/scans/{id}"

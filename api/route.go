@@ -41,6 +41,7 @@ var Routes = []Route{
 	{http.MethodGet, PathProposal, Read, "getProposal"},
 	{http.MethodPost, PathApprove, Review, "approveProposal"},
 	{http.MethodPost, PathReject, Review, "rejectProposal"},
+	{http.MethodPost, PathReopen, Review, "reopenProposal"},
 	{http.MethodGet, PathSearch, Read, "search"},
 	{http.MethodGet, PathDigest, Read, "digest"},
 	{http.MethodGet, PathPolicy, Known, "getPolicy"},

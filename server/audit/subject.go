@@ -18,6 +18,7 @@ const (
 	ActionMove    = "move"
 	ActionApprove = "approve"
 	ActionReject  = "reject"
+	ActionReopen  = "reopen" // a rejection was taken back
 	ActionRedact  = "redact"
 )
 
@@ -34,7 +35,7 @@ type Redact struct {
 // Subject writes the redaction as a record keeps it, see [Push.Subject].
 func (r Redact) Subject() []byte { return subject(r) }
 
-// Review is the subject of a record of an approval or a rejection.
+// Review is the subject of a record of an approval, of a rejection, and of one that was taken back.
 type Review struct {
 	How      string       `json:"how,omitempty"` // as in a [Push]
 	From     string       `json:"from,omitempty"`

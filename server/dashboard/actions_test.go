@@ -136,6 +136,18 @@ func TestReviewing(t *testing.T) {
 	last := b.proposals()["more2.md"]
 	v.post("/review/several", "do", "reject", "reason", "not needed", "p", last.ID+" "+string(last.Checksum)).says(t, "Rejected 1 of 1.")
 	b.as("viewer").get("/review?state=rejected").says(t, "not needed")
+
+	// A rejection is taken back from the page of the proposal, or at once.
+	v.get("/proposal?id="+last.ID).says(t, "Put back in the queue")
+	if got := b.as("viewer").get("/proposal?id=" + last.ID); strings.Contains(got.text, "Put back") {
+		t.Error("its author is offered to put it back")
+	}
+	v.post("/proposal/reopen", "id", last.ID).says(t, "more2.md of viewer waits again.")
+	v.undo(v.post("/proposal/reject", "id", last.ID, "reason", "too soon").says(t, "Rejected more2.md")).says(t, "waits again")
+	if b.proposals()["more2.md"].ID != last.ID {
+		t.Error("it is not in the queue")
+	}
+	b.as("admin").get("/audit?action=reopen").says(t, "more2.md")
 }
 
 // TestAdministering: people, access, tokens, policy, settings and the audit, each with its
@@ -220,6 +232,7 @@ func TestRightsOfForms(t *testing.T) {
 		{"/entry/delete" + on, api.Member, []string{"key", "ops/alone.md", "base", string(api.ChecksumOfString(entries["ops/alone.md"]))}},
 		{"/proposal/approve", api.Maintainer, []string{"id", release.ID, "checksum", string(release.Checksum)}},
 		{"/proposal/reject", api.Maintainer, []string{"id", release.ID, "reason", "no"}},
+		{"/proposal/reopen", api.Maintainer, []string{"id", release.ID}},
 		{"/policy/accept", api.Maintainer, []string{"fingerprint", "0123456789abcdef", "rule", "x", "reason", "y"}},
 		{"/policy/set", api.Admin, nil},
 		{"/people/set", api.Admin, []string{"name", "viewer", "role", "admin"}},

@@ -38,7 +38,7 @@ type auditRow struct {
 // auditActions are those that the filter offers; a dot at the end means all that begin
 // so.
 var auditActions = []string{
-	audit.ActionPush, audit.ActionRestore, audit.ActionApprove, audit.ActionReject, audit.ActionRedact, audit.ActionSignIn, audit.ActionSignOut,
+	audit.ActionPush, audit.ActionRestore, audit.ActionApprove, audit.ActionReject, audit.ActionReopen, audit.ActionRedact, audit.ActionSignIn, audit.ActionSignOut,
 	audit.ActionRefused, "member.", "invitation.", "grant.", "token.", "organization.", "repo.", "policy.", "audit.", audit.ActionCheckpoint,
 }
 

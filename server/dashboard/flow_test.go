@@ -110,6 +110,10 @@ func TestReviewInABrowser(t *testing.T) {
 	}
 	see(t, ctx, "#said", "Rejected notes.md")
 	see(t, ctx, "#queue", "Nothing waits.")
+	if _, err := chromedp.RunResponse(ctx, chromedp.Click("#undo")); err != nil {
+		t.Fatal(err)
+	}
+	see(t, ctx, "#said", "notes.md of viewer waits again.")
 }
 
 // TestAdminInABrowser: the first client turns the first page into the live one; a token is

@@ -53,6 +53,7 @@ type Ledger interface {
 	ProposalTexts(ctx context.Context, caller ledger.Caller, p store.Proposal) (proposed, current *string, err error)
 	Approve(ctx context.Context, caller ledger.Caller, id string, ask api.Approve) (store.Proposal, error)
 	Reject(ctx context.Context, caller ledger.Caller, id, reason string) (store.Proposal, error)
+	Reopen(ctx context.Context, caller ledger.Caller, id string) (store.Proposal, error)
 	MayPropose(ctx context.Context, caller ledger.Caller) (bool, error)
 	Policy(ctx context.Context, caller ledger.Caller) (api.OrgPolicy, error)
 	SetPolicy(ctx context.Context, caller ledger.Caller, change api.PolicyChange, ifMatch api.Tags) (api.OrgPolicy, error)

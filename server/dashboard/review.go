@@ -30,6 +30,7 @@ type proposalRow struct {
 	api.Proposal
 	Mine       bool // the reader's own
 	Reviewable bool // by the reader
+	Reopenable bool // by the reader, where nothing has replaced it
 }
 
 // maySee reports whether the reader may see a proposal: their own, and those to repos
@@ -61,12 +62,20 @@ func (v *visit) proposals(q store.ProposalQuery, most int) (rows []proposalRow, 
 			if err != nil {
 				return nil, "", err
 			}
-			mine := p.Author == v.who.User
-			rows = append(rows, proposalRow{wire, mine, !mine && p.State == api.ProposalOpen && v.who.MayOn(api.Review, p.Slug)})
+			rows = append(rows, v.row(p, wire))
 		}
 		if len(found) <= most {
 			return rows, "", nil
 		}
+	}
+}
+
+// row is a proposal with what the reader may do to it.
+func (v *visit) row(p store.Proposal, wire api.Proposal) proposalRow {
+	mine, may := p.Author == v.who.User, v.who.MayOn(api.Review, p.Slug)
+	return proposalRow{
+		Proposal: wire, Mine: mine, Reviewable: !mine && may && p.State == api.ProposalOpen,
+		Reopenable: may && p.Standing && p.State == api.ProposalRejected,
 	}
 }
 
@@ -145,8 +154,7 @@ func showProposal(v *visit) error {
 	if err != nil {
 		return err
 	}
-	mine := p.Author == v.who.User
-	view := proposalView{proposalRow: proposalRow{wire, mine, !mine && p.State == api.ProposalOpen && v.who.MayOn(api.Review, p.Slug)}, Editing: v.query.Get("edit") != ""}
+	view := proposalView{proposalRow: v.row(p, wire), Editing: v.query.Get("edit") != ""}
 	var before, after string
 	if current != nil {
 		before = *current
@@ -321,7 +329,22 @@ func rejectProposal(v *visit) error {
 	if _, err := v.h.parts.Ledger.Reject(v.r.Context(), v.caller, p.UID, reason); err != nil {
 		return err
 	}
-	return v.done(v.nextInQueue(), said{Text: fmt.Sprintf("Rejected %s of %s, who is told why and may propose another text.", p.Key, p.User)})
+	return v.done(v.nextInQueue(), said{
+		Text: fmt.Sprintf("Rejected %s of %s, who is told why and may propose another text.", p.Key, p.User), Short: true,
+		Undo: v.At("/proposal/reopen"), Fields: [][2]string{{"id", p.UID}},
+	})
+}
+
+// reopenProposal takes a rejection back, for whoever may reject.
+func reopenProposal(v *visit) error {
+	p, err := v.mayReview(v.form("id"))
+	if err != nil {
+		return err
+	}
+	if _, err := v.h.parts.Ledger.Reopen(v.r.Context(), v.caller, p.UID); err != nil {
+		return err
+	}
+	return v.done(v.At("/proposal", "id", p.UID), said{Text: fmt.Sprintf("%s of %s waits again.", p.Key, p.User)})
 }
 
 // reviewSeveral approves or rejects all that were ticked; each names the text that was

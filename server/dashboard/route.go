@@ -57,6 +57,7 @@ func (h *Handler) routes() []route {
 		{pattern: "GET /proposal", right: api.Read, answer: showProposal},
 		{pattern: "POST /proposal/approve", right: api.Read, answer: approveProposal},
 		{pattern: "POST /proposal/reject", right: api.Read, answer: rejectProposal},
+		{pattern: "POST /proposal/reopen", right: api.Read, answer: reopenProposal},
 		{pattern: "POST /review/several", right: api.Read, answer: reviewSeveral},
 		{pattern: "GET /activity", right: api.Read, answer: showActivity},
 		{pattern: "GET /live", right: api.Read, answer: liveChanges, stream: true},

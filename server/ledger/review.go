@@ -100,7 +100,8 @@ func (l *Ledger) text(ctx context.Context, caller Caller, key api.Key, sum api.C
 type review struct {
 	caller  Caller
 	id      string
-	approve *api.Approve // nil: reject
+	approve *api.Approve // nil: reject, or reopen
+	reopen  bool         // a rejection is taken back
 	reason  string
 	edited  *request // the edited text, examined; nil: as proposed
 	limits  request  // for the bounds of an entry and of the repo
@@ -156,6 +157,21 @@ func (l *Ledger) Reject(ctx context.Context, caller Caller, id, reason string) (
 	return l.review(ctx, review{caller: caller, id: id, reason: reason}, p)
 }
 
+// Reopen takes a rejection back: the proposal waits again, with the approvals that it
+// had. What its author replaced or took back since, or what was redacted, cannot.
+func (l *Ledger) Reopen(ctx context.Context, caller Caller, id string) (store.Proposal, error) {
+	p, err := l.Proposal(ctx, caller, id)
+	if err != nil {
+		return p, err
+	}
+	if !p.Deleted && p.State == api.ProposalRejected {
+		if _, err := l.text(ctx, caller, p.Key, p.Checksum); err != nil {
+			return p, err // it was redacted, or is not kept any more
+		}
+	}
+	return l.review(ctx, review{caller: caller, id: id, reopen: true}, p)
+}
+
 func (l *Ledger) review(ctx context.Context, r review, p store.Proposal) (store.Proposal, error) {
 	r.limits = request{caller: r.caller, entryBytes: l.limits.EntryBytes, repoEntries: l.limits.RepoEntries, repoBytes: r.caller.MaxBytes}
 	if r.caller.MaxEntries > 0 {
@@ -165,7 +181,7 @@ func (l *Ledger) review(ctx context.Context, r review, p store.Proposal) (store.
 	var made *store.Change
 	head, err := l.store.Commit(ctx, ref, []api.Key{p.Key}, func(state store.State) (*store.Change, error) {
 		s, ok := shadowOf(state.Mine, p.Key)
-		if !ok || s.UID != r.id || !open(s) {
+		if !ok || s.UID != r.id || s.State != r.wants() {
 			return nil, r.closed(p)
 		}
 		change, err := r.decide(state, s, api.NewTime(l.now()).Time)
@@ -182,8 +198,23 @@ func (l *Ledger) review(ctx context.Context, r review, p store.Proposal) (store.
 	return l.Proposal(ctx, r.caller, r.id)
 }
 
-// closed is the answer where a proposal is not open any more.
+// wants is the state of a proposal that is reviewed.
+func (r review) wants() api.ProposalState {
+	if r.reopen {
+		return api.ProposalRejected
+	}
+	return api.ProposalOpen
+}
+
+// closed is the answer where a proposal is not in that state any more.
 func (r review) closed(p store.Proposal) *api.Error {
+	if r.reopen {
+		return &api.Error{
+			Code:    api.Conflict,
+			Message: "the rejection cannot be taken back: its author took the proposal back or replaced it by a newer one, or it is not rejected; list the proposals again",
+			Details: api.Details{ErrorCode: api.ErrorCodeProposalClosed, Key: p.Key, Checksum: p.Checksum},
+		}
+	}
 	return &api.Error{
 		Code:    api.Conflict,
 		Message: "the proposal is not open any more: it was approved, rejected, taken back or replaced by a newer one; list the proposals again",
@@ -198,6 +229,10 @@ func (r review) decide(state store.State, s store.Shadow, now time.Time) (*store
 		return nil, err
 	}
 	row := s.Proposal
+	if r.reopen {
+		row.State, row.Reason, row.Closed, row.ClosedAt, row.ClosedBy = api.ProposalOpen, "", 0, time.Time{}, ""
+		return r.change(state, row, nil, now, audit.ActionReopen)
+	}
 	if r.approve == nil {
 		row.State, row.Reason = api.ProposalRejected, r.reason
 		return r.change(state, row, nil, now, audit.ActionReject)
@@ -281,7 +316,7 @@ func (r review) change(state store.State, row store.Proposal, body *store.Body, 
 		row.Closed, row.ClosedAt, row.ClosedBy = head.Version, now, r.caller.UserName
 		row.Standing = row.State != api.ProposalApproved
 	} else {
-		// The author is to see what a reviewer made of the text.
+		// The author is to see what a reviewer made of the text, or that it waits again.
 		row.Version = head.Version
 	}
 	writes := []store.ProposalWrite{{Proposal: row, Body: body}}

@@ -196,3 +196,18 @@ func (h *Handler) rejectProposal(c *call) error {
 	}
 	return h.writeProposal(c, p)
 }
+
+// reopenProposal takes a rejection back.
+func (h *Handler) reopenProposal(c *call) error {
+	p, err := h.proposal(c)
+	if err != nil {
+		return err
+	}
+	if err := c.mayReview(p); err != nil {
+		return err
+	}
+	if p, err = h.ledger.Reopen(c.r.Context(), c.caller, p.UID); err != nil {
+		return err
+	}
+	return h.writeProposal(c, p)
+}

@@ -182,10 +182,22 @@ func TestARejection(t *testing.T) {
 	if len(mine.Proposals) != 1 || mine.Proposals[0].State != api.ProposalRejected || mine.Proposals[0].Reason != "not ours" {
 		t.Errorf("the author's own list: %+v", mine)
 	}
+	// It can be taken back, until the author replaces it.
+	id := put.Held[0].Proposal
+	wantError(t, r.do(http.MethodPost, api.PathProposals+"/"+id+"/reopen", r.author, ""), 403, api.Permission, api.ErrorCodeRole)
+	if w := r.do(http.MethodPost, api.PathProposals+"/"+id+"/reopen", r.maintainer, ""); w.Code != 200 || decode[api.Proposal](t, w.Body).State != api.ProposalOpen {
+		t.Errorf("reopened: %d %s", w.Code, w.Body)
+	}
+	wantError(t, r.do(http.MethodPost, api.PathProposals+"/"+id+"/reopen", r.maintainer, ""), 412, api.Conflict, api.ErrorCodeProposalClosed)
+	if back := r.see(r.author, fmt.Sprint("&since=", delta.Version)); back.Content.Entries["MEMORY.md"] != "one" || len(back.Deleted) != 0 {
+		t.Errorf("the author is told %+v", back)
+	}
+	r.review(r.maintainer, id, "reject", `{"reason":"not ours"}`, 200)
 	other := r.push(r.author, `{"entries":{"MEMORY.md":"two"},"baseChecksums":{"MEMORY.md":null}}`, 200)
 	if len(other.Held) != 1 || other.Held[0].State != api.ProposalOpen {
 		t.Errorf("other bytes: %+v", other)
 	}
+	wantError(t, r.do(http.MethodPost, api.PathProposals+"/"+id+"/reopen", r.maintainer, ""), 412, api.Conflict, api.ErrorCodeProposalClosed)
 }
 
 // The author takes a proposal back by deleting it, and replaces it by another push,

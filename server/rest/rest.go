@@ -66,6 +66,7 @@ type Ledger interface {
 	ProposalTexts(ctx context.Context, caller ledger.Caller, p store.Proposal) (proposed, current *string, err error)
 	Approve(ctx context.Context, caller ledger.Caller, id string, ask api.Approve) (store.Proposal, error)
 	Reject(ctx context.Context, caller ledger.Caller, id, reason string) (store.Proposal, error)
+	Reopen(ctx context.Context, caller ledger.Caller, id string) (store.Proposal, error)
 	MayPropose(ctx context.Context, caller ledger.Caller) (bool, error)
 	Policy(ctx context.Context, caller ledger.Caller) (api.OrgPolicy, error)
 	SetPolicy(ctx context.Context, caller ledger.Caller, change api.PolicyChange, ifMatch api.Tags) (api.OrgPolicy, error)
@@ -222,6 +223,7 @@ func (h *Handler) handlers() map[string]handle {
 		"getProposal":     h.getProposal,
 		"approveProposal": h.approveProposal,
 		"rejectProposal":  h.rejectProposal,
+		"reopenProposal":  h.reopenProposal,
 		"getPolicy":       h.getPolicy,
 		"setPolicy":       h.setPolicy,
 		"acceptFinding":   h.acceptFinding,

@@ -85,6 +85,7 @@ func TestWhoMayWhat(t *testing.T) {
 		"getProposal":     "viewer member maintainer admin",
 		"approveProposal": "maintainer admin",
 		"rejectProposal":  "maintainer admin",
+		"reopenProposal":  "maintainer admin",
 		"getPolicy":       "viewer member maintainer admin",
 		"setPolicy":       "admin",
 		"acceptFinding":   "maintainer admin",

@@ -24,7 +24,7 @@ type Proposal struct {
 	Base     api.Checksum // what was live when it was made; empty for nothing
 	Size     int
 	Modified time.Time
-	Version  api.Version // that made it
+	Version  api.Version // in which its author saw it change last
 	At       time.Time
 	Closed   api.Version // that approved, rejected or withdrew it; 0: open
 	ClosedAt time.Time

@@ -31,7 +31,7 @@ WHERE r.org_id = ?1 AND (?2 = '' OR r.slug = ?2) AND (?3 = '' OR p.state = ?3) A
 ORDER BY p.id DESC LIMIT ?6`
 
 	upsertProposal = `INSERT INTO proposals (uid, repo_id, key, author, client, state, standing, deleted, checksum, base, size, modified, version, at, closed, closed_at, closed_by, reason, detail)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (uid) DO UPDATE SET state = excluded.state, standing = excluded.standing, deleted = excluded.deleted, checksum = excluded.checksum, base = excluded.base, size = excluded.size, closed = excluded.closed, closed_at = excluded.closed_at, closed_by = excluded.closed_by, reason = excluded.reason, detail = excluded.detail`
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (uid) DO UPDATE SET state = excluded.state, standing = excluded.standing, deleted = excluded.deleted, checksum = excluded.checksum, base = excluded.base, size = excluded.size, version = excluded.version, closed = excluded.closed, closed_at = excluded.closed_at, closed_by = excluded.closed_by, reason = excluded.reason, detail = excluded.detail`
 )
 
 // shadows reads the standing proposals of the one whom ref is for, where the repo
