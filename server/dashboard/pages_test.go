@@ -40,6 +40,8 @@ func (b *team) places() []place {
 		{"/search?q=before:never", api.Viewer, "Search"},
 		{"/digest", api.Viewer, "run the short tests first"},
 		{"/digest?since=2100-01-01", api.Viewer, "Nothing new since"},
+		{"/digest?repo=" + widgets, api.Viewer, "run the short tests first"},
+		{"/digest?repo=acme/other", api.Viewer, "Nothing new since"},
 		{"/review", api.Viewer, "notes.md"},
 		{"/review?state=approved", api.Viewer, "None."},
 		{"/proposal?id=" + p["ops/release.md"].ID, api.Viewer, "<ins>Fridays</ins>"},

@@ -109,6 +109,7 @@ func marked(s api.Snippet) (pieces []piece) {
 // digestView is what the team learned since a date.
 type digestView struct {
 	frame
+	Repo     api.RepoSlug // empty: all
 	Since    string
 	Ranges   []link
 	Groups   []digestGroup
@@ -127,13 +128,13 @@ type digestGroup struct {
 func showDigest(v *visit) error {
 	v.Title = "What the team learned"
 	now := v.h.cfg.Now().UTC()
-	view := digestView{Since: v.query.Get("since")}
+	view := digestView{Since: v.query.Get("since"), Repo: v.repo}
 	for _, r := range []struct {
 		name string
 		days int
 	}{{"a week", 7}, {"a month", 30}, {"a quarter", 91}, {"a year", 365}} {
 		since := now.AddDate(0, 0, -r.days).Format(time.DateOnly)
-		view.Ranges = append(view.Ranges, link{Name: r.name, Href: v.At("/digest", "since", since), Here: view.Since == since})
+		view.Ranges = append(view.Ranges, link{Name: r.name, Href: v.At("/digest", "since", since, "repo", v.repo), Here: view.Since == since})
 	}
 	if view.Since == "" {
 		view.Since = now.AddDate(0, 0, -30).Format(time.DateOnly)
@@ -145,7 +146,11 @@ func showDigest(v *visit) error {
 	page := ledger.Page{Limit: perPage}
 	page.From, _ = strconv.Atoi(v.query.Get("cursor"))
 	page.From = max(0, page.From)
-	learned, err := v.h.parts.Ledger.Digest(v.r.Context(), v.caller, v.mayRead, since, page)
+	admitted := v.mayRead
+	if v.repo != "" {
+		admitted = func(repo api.RepoSlug) bool { return repo == v.repo && v.mayRead(repo) }
+	}
+	learned, err := v.h.parts.Ledger.Digest(v.r.Context(), v.caller, admitted, since, page)
 	if err != nil {
 		return err
 	}
