@@ -63,7 +63,7 @@ func findEmpty(ctx context.Context, s store.Store, now time.Time) (org store.Org
 		}
 		return all[0], len(tokens) == 0, nil
 	}
-	org, err = s.CreateOrganization(ctx, auth.NewOrganization(FirstOrganization, now))
+	org, err = organization.Create(ctx, s, auth.NewOrganization(FirstOrganization, now))
 	if errors.Is(err, store.ErrExists) {
 		// Another server of this database started in the same moment.
 		return org, false, nil

@@ -10,7 +10,6 @@ import (
 
 	"github.com/teammem/teammem/api"
 	"github.com/teammem/teammem/server"
-	"github.com/teammem/teammem/server/audit"
 	"github.com/teammem/teammem/server/auth"
 	"github.com/teammem/teammem/server/organization"
 	"github.com/teammem/teammem/server/store"
@@ -80,16 +79,12 @@ func (p *program) orgCreate(ctx context.Context, name string, maxEntries int) er
 	return p.withStore(ctx, func(s store.Store) error {
 		org := auth.NewOrganization(name, p.now())
 		org.MaxEntries = maxEntries
-		created, err := s.CreateOrganization(ctx, org)
+		created, err := organization.Create(ctx, s, org)
 		if errors.Is(err, store.ErrExists) {
 			return fmt.Errorf("there is an organization %s already", name)
 		}
 		if err != nil {
 			return fmt.Errorf("create the organization: %w", err)
-		}
-		says := audit.Deed{Of: created.Name, After: map[string]any{"id": created.UID, "maxEntries": created.MaxEntries}}
-		if err := p.rules(s).Record(ctx, organization.Operator(created.ID), audit.ActionOrgCreate, says); err != nil {
-			return fmt.Errorf("record the new organization: %w", err)
 		}
 		if p.json {
 			return p.printJSON(orgResultOf(created))

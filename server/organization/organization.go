@@ -59,6 +59,12 @@ func Operator(org store.OrgID) By {
 	return By{Org: org, User: "operator", Client: "server", How: "command"}
 }
 
+// Create adds an organization with its record, both or neither. [store.ErrExists].
+func Create(ctx context.Context, s store.Store, org store.Organization) (store.Organization, error) {
+	deed := audit.Deed{Of: org.Name, After: map[string]any{"id": org.UID, "maxEntries": org.MaxEntries}}
+	return s.CreateOrganization(ctx, org, Operator(0).record(org.Created, audit.ActionOrgCreate, deed))
+}
+
 // Rules make the changes. They are safe for concurrent use.
 type Rules struct {
 	store  Store

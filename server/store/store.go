@@ -57,8 +57,9 @@ type Store interface {
 	// Epoch is the database's epoch, see [api.Epoch].
 	Epoch(ctx context.Context) (api.Epoch, error)
 
-	// CreateOrganization adds an organization. [ErrExists] when its name is taken.
-	CreateOrganization(ctx context.Context, org Organization) (Organization, error)
+	// CreateOrganization adds an organization, with the first records of its chain.
+	// [ErrExists] when its name is taken.
+	CreateOrganization(ctx context.Context, org Organization, records ...audit.Record) (Organization, error)
 	// Organizations lists all, by name.
 	Organizations(ctx context.Context) ([]Organization, error)
 	// Organization finds one by name. [ErrNotFound].

@@ -184,13 +184,18 @@ func (s *state) administer(org store.OrgID, change *store.OrgChange) (audit.Reco
 		s.checkpoints = s.checkpoints.with(at.Head.ID, at.Head.Version)
 	}
 	r.anchors = s.prune(org, r.anchors, change.Pruned)
-	record := change.Audit
+	record := s.record(org, &r, change.Audit)
+	s.rights = s.rights.with(org, r)
+	return record, nil
+}
+
+// record chains a record behind the head and makes it the head.
+func (s *state) record(org store.OrgID, r *rights, record audit.Record) audit.Record {
 	record.Seq = r.head.Seq + 1
 	record = record.Chain(r.head.Hash)
 	r.head = store.AuditPlace{Seq: record.Seq, Hash: record.Hash}
 	s.orgTrail = s.orgTrail.with(orgPlace{org, record.Seq}, record)
-	s.rights = s.rights.with(org, r)
-	return record, nil
+	return record
 }
 
 func (s *state) writeOrganization(id store.OrgID, as *store.Organization) error {

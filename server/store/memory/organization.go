@@ -4,17 +4,23 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/teammem/teammem/server/audit"
 	"github.com/teammem/teammem/server/store"
 )
 
 // CreateOrganization adds an organization.
-func (s *Store) CreateOrganization(ctx context.Context, org store.Organization) (store.Organization, error) {
+func (s *Store) CreateOrganization(ctx context.Context, org store.Organization, records ...audit.Record) (store.Organization, error) {
 	err := s.write(ctx, func(next *state) error {
 		if _, taken := next.organizations.get(org.Name); taken {
 			return fmt.Errorf("organization %q: %w", org.Name, store.ErrExists)
 		}
 		org.ID, org.Created = store.OrgID(next.nextID()), kept(org.Created)
 		next.organizations = next.organizations.with(org.Name, org)
+		var r rights
+		for _, record := range records {
+			next.record(org.ID, &r, record)
+		}
+		next.rights = next.rights.with(org.ID, r)
 		return nil
 	})
 	if err != nil {

@@ -8,6 +8,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
+	"github.com/teammem/teammem/server/audit"
 	"github.com/teammem/teammem/server/store"
 )
 
@@ -23,17 +24,20 @@ VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12) RETURNING id`
 	selectOrgByID       = orgColumns + `WHERE id = $1`
 )
 
-// CreateOrganization adds an organization. [store.ErrExists].
-func (db *DB) CreateOrganization(ctx context.Context, org store.Organization) (store.Organization, error) {
+// CreateOrganization adds an organization, with the first records of its chain.
+// [store.ErrExists].
+func (db *DB) CreateOrganization(ctx context.Context, org store.Organization, records ...audit.Record) (store.Organization, error) {
 	org.Created = millis(org.Created)
 	err := db.read(ctx, "creating organization "+org.Name, func(conn *pgxpool.Conn) error {
-		err := conn.QueryRow(ctx, insertOrganization, org.UID, org.Name, org.Created,
-			org.MaxEntries, org.MaxRepos, org.MaxBytes, org.WritesPerMinute, org.AuditDays, org.FingerprintKey[:],
-			org.HistoryDays, org.HistoryKeep, org.TrashDays).Scan((*int64)(&org.ID))
-		if code(err) == codeUniqueness {
-			return store.ErrExists
-		}
-		return err
+		return pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error {
+			err := tx.QueryRow(ctx, insertOrganization, org.UID, org.Name, org.Created,
+				org.MaxEntries, org.MaxRepos, org.MaxBytes, org.WritesPerMinute, org.AuditDays, org.FingerprintKey[:],
+				org.HistoryDays, org.HistoryKeep, org.TrashDays).Scan((*int64)(&org.ID))
+			if err != nil {
+				return taken(err)
+			}
+			return administration{ctx, tx, org.ID}.begin(records)
+		})
 	})
 	return org, err
 }

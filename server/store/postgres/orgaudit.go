@@ -43,6 +43,19 @@ func (w administration) record(r audit.Record, head store.AuditPlace) (audit.Rec
 	return r, w.exec(updateAuditHead, int64(w.org), r.Seq, r.Hash[:])
 }
 
+// begin writes the first records of a chain.
+func (w administration) begin(records []audit.Record) error {
+	var head store.AuditPlace
+	for _, r := range records {
+		r, err := w.record(r, head)
+		if err != nil {
+			return err
+		}
+		head = store.AuditPlace{Seq: r.Seq, Hash: r.Hash}
+	}
+	return nil
+}
+
 // prune takes away what lies before an anchor, and keeps the anchor.
 func (w administration) prune(a store.AuditAnchor) error {
 	if err := w.exec(upsertAnchor, int64(w.org), int64(a.Repo), a.Seq, a.Hash[:]); err != nil {

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"fmt"
 
+	"github.com/teammem/teammem/server/audit"
 	"github.com/teammem/teammem/server/store"
 )
 
@@ -20,14 +21,18 @@ VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING id`
 	selectOrgByID       = orgColumns + `WHERE id = ?`
 )
 
-// CreateOrganization adds an organization. [store.ErrExists].
-func (db *DB) CreateOrganization(ctx context.Context, org store.Organization) (store.Organization, error) {
+// CreateOrganization adds an organization, with the first records of its chain.
+// [store.ErrExists].
+func (db *DB) CreateOrganization(ctx context.Context, org store.Organization, records ...audit.Record) (store.Organization, error) {
 	org.Created = millis(org.Created)
 	err := db.writes(ctx, func(ctx context.Context, tx *sql.Tx) (bool, error) {
 		err := tx.QueryRowContext(ctx, insertOrganization, org.UID, org.Name, org.Created.UnixMilli(),
 			org.MaxEntries, org.MaxRepos, org.MaxBytes, org.WritesPerMinute, org.AuditDays, org.FingerprintKey[:],
 			org.HistoryDays, org.HistoryKeep, org.TrashDays).Scan(&org.ID)
-		return true, taken(err)
+		if err != nil {
+			return false, taken(err)
+		}
+		return true, administration{ctx, tx, org.ID}.begin(records)
 	})
 	if err != nil {
 		return org, fail(ctx, "creating organization "+org.Name, err)

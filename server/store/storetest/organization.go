@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/teammem/teammem/server/audit"
 	"github.com/teammem/teammem/server/store"
 )
 
@@ -43,6 +44,20 @@ func testOrganizations(t *testing.T, w *world) {
 	}
 	if _, err := w.store.Organization(ctx, random("nobody-")); !errors.Is(err, store.ErrNotFound) {
 		t.Errorf("Organization of an unknown name: %v, want ErrNotFound", err)
+	}
+	// Its first records come with it.
+	begun, err := w.store.CreateOrganization(ctx, store.Organization{UID: random("org_"), Name: random("Begun "), Created: at(3)},
+		audit.Record{At: at(3), Action: audit.ActionOrgCreate, User: "operator", Subject: []byte(`{"n":1}`)},
+		audit.Record{At: at(3), Action: audit.ActionMemberSet, User: "operator", Subject: []byte(`{"n":2}`)})
+	if err != nil {
+		t.Fatalf("CreateOrganization with records: %v", err)
+	}
+	chain, err := w.store.OrgAudit(ctx, begun.ID, 0, 10)
+	if err != nil || len(chain) != 2 || chain[0].Seq != 1 || chain[1].Seq != 2 || chain[1].Previous != chain[0].Hash || string(chain[1].Subject) != `{"n":2}` {
+		t.Errorf("its chain begins with %+v, %v", chain, err)
+	}
+	if end, _, err := w.store.AuditEnds(ctx, begun.ID); err != nil || end.Seq != 2 || end.Hash != chain[1].Hash {
+		t.Errorf("and ends at %+v, %v", end, err)
 	}
 	again := store.Organization{UID: random("org_"), Name: want.Name, Created: at(4)}
 	if _, err := w.store.CreateOrganization(ctx, again); !errors.Is(err, store.ErrExists) {
