@@ -86,7 +86,7 @@ func testProposals(t *testing.T, w *world) {
 	}
 
 	// Closed, and another one of its key in the same commit.
-	one.State, one.Standing, one.Closed, one.ClosedAt, one.ClosedBy, one.Reason = api.ProposalWithdrawn, false, 3, at(3), "dana", "replaced"
+	one.Version, one.State, one.Standing, one.Closed, one.ClosedAt, one.ClosedBy, one.Reason = 3, api.ProposalWithdrawn, false, 3, at(3), "dana", "replaced"
 	next := propose("p3", "a", "newer", w.token.User)
 	commit(store.ProposalWrite{Proposal: next, Body: body("newer")}, store.ProposalWrite{Proposal: one})
 	view, err := w.store.View(t.Context(), mine, 0)
