@@ -14,8 +14,8 @@ import (
 )
 
 const (
-	// victims are the changes that go: $2 and $4 are times, $3 how many of each key
-	// stay. The newest of a key has the rank 1.
+	// victims are the changes that go: $2 and $4 are times, NULL where none goes for its
+	// age, $3 how many of each key stay. The newest of a key has the rank 1.
 	victims = `WITH ranked AS (
 	SELECT h.repo_id, h.version, h.key, h.deleted, h.checksum, v.at,
 		row_number() OVER newest AS rank, lag(h.version) OVER newest AS superseded, first_value(h.deleted) OVER newest AS gone, first_value(v.at) OVER newest AS gone_at
@@ -23,7 +23,7 @@ const (
 	WHERE h.repo_id IN (SELECT id FROM repos WHERE org_id = $1)
 	WINDOW newest AS (PARTITION BY h.repo_id, h.key ORDER BY h.version DESC)
 ), judged AS (
-	SELECT *, rank > 1 AND (at < $2::timestamptz AND rank > $3::bigint OR gone AND gone_at < $4::timestamptz) AS goes FROM ranked
+	SELECT *, rank > 1 AND (coalesce(at < $2::timestamptz, false) AND rank > $3::bigint OR gone AND coalesce(gone_at < $4::timestamptz, false)) AS goes FROM ranked
 ) `
 	selectVictims = victims + `SELECT repo_id, version, key, superseded FROM judged WHERE goes ORDER BY version, repo_id, key LIMIT $5`
 	countVictims  = victims + `SELECT count(*) FROM judged WHERE goes`
