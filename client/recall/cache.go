@@ -15,7 +15,7 @@ import (
 
 // cacheMagic begins the file; its number rises with every change of the form, of how
 // words are taken apart, or of what counts as a warning.
-const cacheMagic = "teammem recall 1\n"
+const cacheMagic = "teammem recall 2\n"
 
 // mostCache bounds what is read: 100,000 memories come to half of it.
 const mostCache = 512 << 20
@@ -82,11 +82,7 @@ func (l *Library) encode() []byte {
 		}
 		out = append(out, map[bool]byte{true: 1}[d.warns])
 		out = binary.AppendUvarint(out, uint64(len(d.terms)))
-		for _, c := range d.terms {
-			out = binary.LittleEndian.AppendUint64(out, c.term)
-			out = append(out, c.name, c.description)
-			out = binary.LittleEndian.AppendUint16(out, c.body)
-		}
+		out = append(out, d.terms...)
 	}
 	return binary.LittleEndian.AppendUint32(out, crc32.ChecksumIEEE(out))
 }
@@ -109,6 +105,8 @@ func (l *Library) load() {
 	if err != nil {
 		return
 	}
+	l.docs, l.byPath = make([]document, 0, len(docs)), make(map[string]int, len(docs))
+	l.seen = make(map[string]memdir.Fingerprint, len(docs))
 	for i, d := range docs {
 		l.set(d)
 		l.seen[d.note.Path] = seen[i]
@@ -116,9 +114,6 @@ func (l *Library) load() {
 }
 
 var errCache = errors.New("not a recall index")
-
-// countBytes is the length of a count in the file.
-const countBytes = 12
 
 func decode(content []byte) ([]document, []memdir.Fingerprint, error) {
 	rest, ok := bytes.CutPrefix(content, []byte(cacheMagic))
@@ -167,16 +162,8 @@ func (r *reader) document() (document, memdir.Fingerprint) {
 	if flag := r.bytes(1); len(flag) == 1 {
 		d.warns = flag[0] == 1
 	}
-	n := r.number()
-	raw := r.bytes(min(n, 1<<32) * countBytes)
-	d.terms = make([]count, len(raw)/countBytes)
-	for i := range d.terms {
-		c := raw[i*countBytes:]
-		d.terms[i] = count{binary.LittleEndian.Uint64(c), c[8], c[9], binary.LittleEndian.Uint16(c[10:])}
-		if i > 0 && d.terms[i].term <= d.terms[i-1].term {
-			r.bad = true // it is searched by halves
-		}
-	}
+	d.terms = terms(r.bytes(r.number()))
+	r.bad = r.bad || !d.terms.sorted() // they are searched by halves
 	return d, f
 }
 

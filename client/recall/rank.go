@@ -37,7 +37,7 @@ type unit struct {
 	pair       bool
 	weight     float64
 	rarity     float64 // weight times how rare it is
-	terms      []uint64
+	terms      []uint32
 	found      [][]posting // for each term
 }
 
@@ -87,7 +87,7 @@ func (x *Index) Search(q Query) []Match {
 // ask takes a question apart and looks its words up.
 func (x *Index) ask(text string) []unit {
 	var units []unit
-	seen := map[uint64]bool{}
+	seen := map[uint32]bool{}
 	newSplitter().split(text, func(t term) {
 		h := hash(t.text)
 		if t.part {
@@ -95,7 +95,7 @@ func (x *Index) ask(text string) []unit {
 			last.terms = append(last.terms, h)
 			return
 		}
-		units = append(units, unit{start: t.start, end: t.end, pair: t.pair, weight: weakness(string(t.text)), terms: []uint64{h}})
+		units = append(units, unit{start: t.start, end: t.end, pair: t.pair, weight: weakness(string(t.text)), terms: []uint32{h}})
 	})
 	units = slices.DeleteFunc(units, func(u unit) bool {
 		before := seen[u.terms[0]]

@@ -23,7 +23,6 @@
 package recall
 
 import (
-	"cmp"
 	"slices"
 	"strings"
 	"sync"
@@ -70,17 +69,10 @@ const (
 
 func (f field) String() string { return [...]string{"name", "description", "text"}[f] }
 
-// count is how often a term stands in a note.
-type count struct {
-	term              uint64
-	name, description uint8
-	body              uint16
-}
-
 // document is a note as the index holds it.
 type document struct {
 	note    Note
-	terms   []count // by term
+	terms   terms
 	lengths [fields]int
 	warns   bool // a reference note that holds a warning, see tools.go
 	gone    bool
@@ -98,7 +90,7 @@ type Index struct {
 	// that came since are few and are looked through.
 	turned   int
 	postings []posting // of each term by document
-	spans    map[uint64]span
+	spans    map[uint32]span
 	pool     sync.Pool // of *scratch
 }
 
@@ -176,14 +168,15 @@ func (x *Index) Ready() {
 // which.
 func (x *Index) turn() {
 	x.docs = slices.DeleteFunc(x.docs, func(d document) bool { return d.gone })
-	x.spans = map[uint64]span{}
+	x.spans = map[uint32]span{}
 	size := int32(0)
 	for i := range x.docs {
 		x.byPath[x.docs[i].note.Path] = i
-		for _, c := range x.docs[i].terms {
-			s := x.spans[c.term]
+		for at := range x.docs[i].terms.len() {
+			term := x.docs[i].terms.term(at)
+			s := x.spans[term]
 			s.end++
-			x.spans[c.term] = s
+			x.spans[term] = s
 			size++
 		}
 	}
@@ -194,7 +187,8 @@ func (x *Index) turn() {
 	}
 	x.postings = make([]posting, size)
 	for doc := range x.docs {
-		for _, c := range x.docs[doc].terms {
+		for at := range x.docs[doc].terms.len() {
+			c := x.docs[doc].terms.at(at)
 			s := x.spans[c.term]
 			x.postings[s.end] = x.post(doc, c)
 			s.end++
@@ -205,7 +199,7 @@ func (x *Index) turn() {
 }
 
 // find gives where a term stands. The result is read only.
-func (x *Index) find(term uint64) []posting {
+func (x *Index) find(term uint32) []posting {
 	s := x.spans[term]
 	found := x.postings[s.start:s.end:s.end]
 	if len(x.docs) > len(x.byPath) {
@@ -213,16 +207,12 @@ func (x *Index) find(term uint64) []posting {
 	}
 	for i := x.turned; i < len(x.docs); i++ {
 		if d := &x.docs[i]; !d.gone {
-			if at, ok := d.find(term); ok {
-				found = append(found, x.post(i, d.terms[at]))
+			if c, ok := d.terms.find(term); ok {
+				found = append(found, x.post(i, c))
 			}
 		}
 	}
 	return found
-}
-
-func (d *document) find(term uint64) (int, bool) {
-	return slices.BinarySearchFunc(d.terms, term, func(c count, term uint64) int { return cmp.Compare(c.term, term) })
 }
 
 // documentOf takes a note apart.
@@ -254,7 +244,7 @@ func documentOf(words *splitter, n Note) document {
 	}
 	add(n.Description, inDescription)
 	add(n.Body, inBody)
-	d.terms = slices.Clip(together(found))
+	d.terms = termsOf(together(found))
 	return d
 }
 
@@ -262,30 +252,4 @@ func documentOf(words *splitter, n Note) document {
 func stemOf(path string) string {
 	path = path[strings.LastIndexByte(path, '/')+1:]
 	return strings.ReplaceAll(strings.TrimSuffix(path, ".md"), "-", " ")
-}
-
-// together sorts counts and adds up those of one term.
-func together(found []count) []count {
-	slices.SortFunc(found, func(a, b count) int { return cmp.Compare(a.term, b.term) })
-	out := found[:0]
-	for _, c := range found {
-		if n := len(out); n > 0 && out[n-1].term == c.term {
-			last := &out[n-1]
-			last.name = max(last.name, last.name+c.name)
-			last.description = max(last.description, last.description+c.description)
-			last.body = max(last.body, last.body+c.body)
-			continue
-		}
-		out = append(out, c)
-	}
-	return out
-}
-
-// hash is FNV-1a: the same in every process, since it is kept on disk.
-func hash(text []byte) uint64 {
-	h := uint64(14695981039346656037)
-	for _, c := range text {
-		h = (h ^ uint64(c)) * 1099511628211
-	}
-	return h
 }

@@ -8,7 +8,7 @@ import (
 // leftOut tells which notes a question does not want: those shown already, and the
 // plain reference notes of tools that are in use.
 func (x *Index) leftOut(q Query) func(*document) bool {
-	tools := make([][]uint64, 0, len(q.Tools))
+	tools := make([][]uint32, 0, len(q.Tools))
 	words := newSplitter()
 	for _, tool := range q.Tools {
 		tools = append(tools, toolWords(words, tool)...)
@@ -23,14 +23,14 @@ func (x *Index) leftOut(q Query) func(*document) bool {
 
 // toolWords is what a tool is called in notes: its name, and for a tool of an MCP
 // server (mcp__server__tool) the server's, or the tool's own.
-func toolWords(words *splitter, tool string) [][]uint64 {
+func toolWords(words *splitter, tool string) [][]uint32 {
 	names := []string{tool}
 	if rest, ok := strings.CutPrefix(tool, "mcp__"); ok {
 		names = strings.SplitN(rest, "__", 2)
 	}
-	var all [][]uint64
+	var all [][]uint32
 	for _, name := range names {
-		var terms []uint64
+		var terms []uint32
 		words.split(prepare(name), func(t term) {
 			if t.part && len(terms) == 1 {
 				all = append(all, terms) // the compound as it is written
@@ -46,10 +46,10 @@ func toolWords(words *splitter, tool string) [][]uint64 {
 }
 
 // isAbout reports whether name or description hold every word.
-func (d *document) isAbout(words []uint64) bool {
+func (d *document) isAbout(words []uint32) bool {
 	for _, word := range words {
-		at, ok := d.find(word)
-		if !ok || d.terms[at].name == 0 && d.terms[at].description == 0 {
+		c, ok := d.terms.find(word)
+		if !ok || c.name == 0 && c.description == 0 {
 			return false
 		}
 	}
