@@ -114,6 +114,11 @@ func (s *scan) top(f *folder) error {
 	if err := walkers.Wait(); err != nil {
 		return err
 	}
+	files := len(s.list.Files)
+	for _, part := range parts {
+		files += len(part.list.Files)
+	}
+	s.list.Files = slices.Grow(s.list.Files, files-len(s.list.Files))
 	for _, part := range parts {
 		s.list.Files = append(s.list.Files, part.list.Files...)
 		s.list.Left = append(s.list.Left, part.list.Left...)
@@ -132,6 +137,7 @@ func (s *scan) folder(f *folder, prefix string) error {
 		return err
 	}
 	s.list.Dirs = append(s.list.Dirs, f.path)
+	s.list.Files = slices.Grow(s.list.Files, len(entries))
 	for _, entry := range entries {
 		if err := s.ctx.Err(); err != nil {
 			return err

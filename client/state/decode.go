@@ -24,7 +24,7 @@ func decode(content []byte) (*Agreement, error) {
 	if err != nil {
 		return nil, err
 	}
-	first, rest, _ := strings.Cut(string(body), "\n")
+	first, rest, _ := bytes.Cut(body, []byte{'\n'})
 	a, err := decodeHead(first)
 	if err != nil {
 		return nil, err
@@ -32,8 +32,8 @@ func decode(content []byte) (*Agreement, error) {
 	a.Entries = make(map[api.Key]Entry, lines)
 	var r reader
 	for n := range lines {
-		var line string
-		line, rest, _ = strings.Cut(rest, "\n")
+		var line []byte
+		line, rest, _ = bytes.Cut(rest, []byte{'\n'})
 		r.reset(line)
 		if err := r.record(a); err != nil {
 			return nil, fmt.Errorf("line %d: %w", n+2, err)
@@ -69,9 +69,9 @@ func checkTail(content []byte) (body []byte, lines int, err error) {
 	return body, lines, nil
 }
 
-func decodeHead(line string) (*Agreement, error) {
+func decodeHead(line []byte) (*Agreement, error) {
 	var h head
-	if err := json.Unmarshal([]byte(line), &h); err != nil {
+	if err := json.Unmarshal(line, &h); err != nil {
 		return nil, damaged("its head is not JSON")
 	}
 	if h.Format != format {
@@ -90,21 +90,21 @@ func decodeHead(line string) (*Agreement, error) {
 // reader takes the fields of one line. The first fault stays. kind and key are those
 // of the line before, for the order.
 type reader struct {
-	rest string
+	rest []byte
 	more bool
 	bad  string
 	kind string
 	key  api.Key
 }
 
-func (r *reader) reset(line string) { r.rest, r.more, r.bad = line, true, "" }
+func (r *reader) reset(line []byte) { r.rest, r.more, r.bad = line, true, "" }
 
-func (r *reader) field() string {
+func (r *reader) field() []byte {
 	if !r.more {
 		r.fault("too few fields")
-		return ""
+		return nil
 	}
-	at := strings.IndexByte(r.rest, '\t')
+	at := bytes.IndexByte(r.rest, '\t')
 	if at < 0 {
 		r.more = false
 		return r.rest
@@ -118,7 +118,7 @@ func (r *reader) field() string {
 const kinds = "etr"
 
 func (r *reader) record(a *Agreement) error {
-	kind := r.field()
+	kind := string(r.field())
 	key := api.Key(r.text())
 	if at := strings.Index(kinds, kind); at < strings.Index(kinds, r.kind) || kind == r.kind && key <= r.key {
 		return damaged("lines out of order")
@@ -149,8 +149,8 @@ func (r *reader) record(a *Agreement) error {
 func (r *reader) entry(key api.Key) Entry {
 	base := r.sum("")
 	e := Entry{Base: base, Remote: r.sum(base)}
-	if r.more && r.rest == "-" {
-		r.rest, r.more = "", false
+	if r.more && string(r.rest) == "-" {
+		r.rest, r.more = nil, false
 		return e
 	}
 	e.File = memdir.File{Key: key, Checksum: r.sum(base)}
@@ -158,13 +158,12 @@ func (r *reader) entry(key api.Key) Entry {
 	return e
 }
 
-// text copies, so that one key does not hold the whole file in memory.
 func (r *reader) text() string {
 	field := r.field()
-	if field == "" || field[0] != '"' {
-		return strings.Clone(field)
+	if len(field) == 0 || field[0] != '"' {
+		return string(field)
 	}
-	s, err := strconv.Unquote(field)
+	s, err := strconv.Unquote(string(field))
 	if err != nil {
 		r.fault("a text that is quoted wrongly")
 	}
@@ -172,7 +171,7 @@ func (r *reader) text() string {
 }
 
 func (r *reader) sum(base api.Checksum) api.Checksum {
-	switch field := r.field(); field {
+	switch field := r.field(); string(field) {
 	case "-":
 		return ""
 	case "=":
@@ -185,13 +184,13 @@ func (r *reader) sum(base api.Checksum) api.Checksum {
 			r.fault("a checksum that is none")
 			return ""
 		}
-		return api.Checksum(api.ChecksumPrefix + field)
+		return api.Checksum(api.ChecksumPrefix + string(field))
 	}
 }
 
 // isHexSum is api.ParseChecksum's rule, by a table: the state of a large repo holds
 // tens of thousands of them and is read at every start.
-func isHexSum(s string) bool {
+func isHexSum(s []byte) bool {
 	if len(s) != 2*sha256.Size {
 		return false
 	}
@@ -210,7 +209,7 @@ var hexDigit = func() (table [256]uint8) {
 }()
 
 func (r *reader) number() int64 {
-	n, err := strconv.ParseInt(r.field(), 10, 64)
+	n, err := strconv.ParseInt(string(r.field()), 10, 64)
 	if err != nil {
 		r.fault("a number that is none")
 	}
@@ -218,7 +217,7 @@ func (r *reader) number() int64 {
 }
 
 func (r *reader) unsigned() uint64 {
-	n, err := strconv.ParseUint(r.field(), 10, 64)
+	n, err := strconv.ParseUint(string(r.field()), 10, 64)
 	if err != nil {
 		r.fault("a number that is none")
 	}
