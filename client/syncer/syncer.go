@@ -284,6 +284,9 @@ func (s *Syncer) attempt(ctx context.Context, mode Mode, report *Report) error {
 		return err
 	}
 	report.Version, report.Checksum, report.Entries = there.version, there.checksum, len(there.live)
+	if here.rests {
+		return nil
+	}
 	plan, err := s.plan(here, there)
 	if s.opts.DryRun {
 		report.Plan = plan
@@ -348,72 +351,6 @@ func (s *Syncer) input(here *here, there *there) Input {
 		}
 	}
 	return in
-}
-
-// here is the directory as the round found it and, while the round changes it, as
-// it is.
-type here struct {
-	files   map[api.Key]memdir.File
-	blocked map[api.Key]memdir.Left
-	// nameless are held for their names, under what of these can be told.
-	nameless map[api.Key]bool
-}
-
-// look scans the directory and notes in the state what it saw, so that the next
-// look need not read it again.
-func (s *Syncer) look(ctx context.Context, there *there) (*here, error) {
-	listing, err := s.dir.Scan(ctx, s.now(), s.opts.Limits.EntryBytes, func(key api.Key) (memdir.File, bool) {
-		file := s.agreed.Entries[key].File
-		return file, file.Checksum != ""
-	})
-	if err != nil {
-		return nil, fmt.Errorf("scan directory: %w", err)
-	}
-	h := &here{files: make(map[api.Key]memdir.File, len(listing.Files)), blocked: map[api.Key]memdir.Left{}, nameless: map[api.Key]bool{}}
-	listing.Files = s.withoutSecretNames(listing.Files, there, h)
-	s.respell(listing.Files, there, h.blocked)
-	for _, file := range listing.Files {
-		h.files[file.Key] = file
-		s.sawFile(file)
-	}
-	for _, left := range listing.Left {
-		if left.Key != "" {
-			h.blocked[left.Key] = left
-		}
-		if !left.Quiet {
-			name, _ := guard.Name(s.guard.Judge, left.Name)
-			s.once(Event{Kind: EventSkipped, Keys: []api.Key{api.Key(name)}, Text: left.Detail}, string(left.Reason))
-		}
-	}
-	for key, entry := range s.agreed.Entries {
-		if _, ok := h.files[key]; ok {
-			continue
-		}
-		if left := listing.Obscured(key); left != nil {
-			// It lies in a folder that cannot be read: neither here nor gone.
-			h.blocked[key] = *left
-			continue
-		}
-		if entry.File.Checksum != "" {
-			entry.File = memdir.File{}
-			s.setEntry(key, entry)
-		}
-	}
-	for key := range s.agreed.Refused {
-		if _, ok := h.files[key]; !ok && !h.nameless[key] {
-			delete(s.agreed.Refused, key)
-			s.dirty = true
-		}
-	}
-	return h, nil
-}
-
-func (s *Syncer) sawFile(file memdir.File) {
-	entry := s.agreed.Entries[file.Key]
-	if entry.File != file {
-		entry.File = file
-		s.setEntry(file.Key, entry)
-	}
 }
 
 // setEntry keeps an entry as long as it says something.
