@@ -5,8 +5,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
+	"os"
 	"path/filepath"
 	"slices"
+	"sync"
 
 	"github.com/teammem/teammem/api"
 )
@@ -88,12 +91,21 @@ func (a Advice) OwnKey() bool {
 
 // Advice reads what was accepted here. It always has a key: the first call makes it.
 // With [ErrDamaged] nothing is accepted, and the key is a new one.
+//
+// It is asked for before each text that is scanned, and the file is read again only
+// where another one stands there.
 func (s *Store) Advice() (a Advice, err error) {
-	content, err := readBounded(filepath.Join(s.dir, adviceName), maxPolicyBytes)
+	path := filepath.Join(s.dir, adviceName)
+	info, err := os.Lstat(path)
+	if err == nil && s.advice.is(info) {
+		return s.advice.known(), nil
+	}
+	content, err := readBounded(path, maxPolicyBytes)
 	switch {
 	case err == nil:
 		if json.Unmarshal(content, &a) == nil && len(a.Key) == adviceKeyBytes {
-			return a, nil
+			s.advice.learn(info, a)
+			return s.advice.known(), nil
 		}
 		err = fmt.Errorf("read what was accepted: %w", ErrDamaged)
 	case gone(err):
@@ -107,6 +119,33 @@ func (s *Store) Advice() (a Advice, err error) {
 }
 
 const adviceKeyBytes = 32
+
+// lastAdvice is what was read last, and what the file looked like just before. It is
+// replaced, never written into, so that another one is another file.
+type lastAdvice struct {
+	mu     sync.Mutex
+	info   fs.FileInfo
+	advice Advice
+}
+
+func (l *lastAdvice) is(info fs.FileInfo) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.info != nil && os.SameFile(l.info, info) && l.info.ModTime().Equal(info.ModTime()) && l.info.Size() == info.Size()
+}
+
+func (l *lastAdvice) learn(info fs.FileInfo, a Advice) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.info, l.advice = info, a
+}
+
+// known is the caller's to change.
+func (l *lastAdvice) known() Advice {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return Advice{Key: l.advice.Key, Accepted: slices.Clone(l.advice.Accepted), Seen: slices.Clip(l.advice.Seen)}
+}
 
 // SaveAdvice replaces what was accepted here.
 func (s *Store) SaveAdvice(a Advice) error {

@@ -44,6 +44,7 @@ type Store struct {
 	trash shelf
 
 	saving sync.Mutex
+	advice lastAdvice
 }
 
 // Bounds are how much a store holds. The base texts go when they are over; the keep
