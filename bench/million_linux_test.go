@@ -26,15 +26,16 @@ const (
 	millionEntries     = 200 // a repo
 	millionBytes       = 300
 	millionPairs       = 300
+	millionRounds      = 3000 // of PUT and hashes, while its memory is watched
 	millionFillers     = 4
 )
 
 // BenchmarkMillion holds a server with 1,000,000 entries in 5,000 repos against one
 // that has one repo of 200 entries: PUTs of one to ten entries and the hashes right
 // after each (so that neither answers from memory), in turns, at a random repo of
-// the large one. It also reports the memory of the large one before and after, how
-// long a scrape of its metrics takes, and how long a start takes until /readyz says
-// yes. It is filled by PUTs of 200 entries, all of them new contents. The index for
+// the large one. It also reports the memory of the large one before, after, and through
+// ten times as many rounds, which must not rise by a tenth in the second half; how long
+// a scrape of its metrics takes, and how long a start takes until /readyz says yes. It is filled by PUTs of 200 entries, all of them new contents. The index for
 // search is not waited for, and is added to beside what is measured.
 func BenchmarkMillion(b *testing.B) {
 	repos := millionRepos
@@ -86,21 +87,25 @@ func million(b *testing.B, few, many database, repos int) {
 	}
 	scrape()
 	var puts, hashes [2][]time.Duration
+	one := func(p *product, repo string, at int) (put, read time.Duration) {
+		body := smallPush(b, 1+at%10)
+		begun := time.Now()
+		if err := p.put(repo, body, "*"); err != nil {
+			b.Fatal(err)
+		}
+		put = time.Since(begun)
+		begun = time.Now()
+		ask(b, p.memory(repo)+"&view=hashes", []string{"Authorization: Bearer " + p.token})
+		return put, time.Since(begun)
+	}
 	round := func(at int) {
 		for i, p := range []*product{small, large} {
 			repo := writtenRepo(0)
 			if i == 1 {
 				repo = writtenRepo(rand.IntN(repos))
 			}
-			body := smallPush(b, 1+at%10)
-			begun := time.Now()
-			if err := p.put(repo, body, "*"); err != nil {
-				b.Fatal(err)
-			}
-			puts[i] = append(puts[i], time.Since(begun))
-			begun = time.Now()
-			ask(b, p.memory(repo)+"&view=hashes", []string{"Authorization: Bearer " + p.token})
-			hashes[i] = append(hashes[i], time.Since(begun))
+			put, read := one(p, repo, at)
+			puts[i], hashes[i] = append(puts[i], put), append(hashes[i], read)
 		}
 	}
 	for at := range 100 {
@@ -114,6 +119,16 @@ func million(b *testing.B, few, many database, repos int) {
 	after := resident()
 	scrape()
 	b.Logf("memory of the server %.1f MiB, after %d PUTs and reads %.1f MiB; a scrape takes %s", before, millionPairs, after, scrapes)
+	var watched []float64
+	for at := range millionRounds {
+		if at%(millionRounds/10) == 0 {
+			watched = append(watched, resident())
+		}
+		one(large, writtenRepo(rand.IntN(repos)), at)
+	}
+	watched = append(watched, resident())
+	first, second := slices.Max(watched[:len(watched)/2+1]), slices.Max(watched[len(watched)/2+1:])
+	b.Logf("memory through %d more: %.0f MiB; in the second half at most %.2f times the most of the first, 1.10 wanted%s", millionRounds, watched, second/first, verdict(second <= 1.1*first))
 	b.ReportMetric(before, "MiB-before")
 	b.ReportMetric(after, "MiB-after")
 	for _, one := range []struct {

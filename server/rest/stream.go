@@ -212,28 +212,37 @@ func (h *Handler) streamHere(c *call, s events.Stream) error {
 	if !ok {
 		return overloaded("the server is ending", errors.New("no hub to join"))
 	}
-	defer h.events.Leave(l)
 	if err := h.tellCurrent(c, l, s); err != nil {
+		h.events.Leave(l)
 		return err
 	}
+	c.begun = true
+	c.after = func() {
+		defer h.events.Leave(l)
+		h.pump(c, sink)
+	}
+	return nil
+}
+
+// pump writes what the hub sends until the stream ends.
+func (h *Handler) pump(c *call, sink chanSink) {
 	// Past the compression, which would hold the frames back.
 	header := c.sent.Header()
 	header.Set("Content-Type", typeEvents)
 	header.Set("X-Accel-Buffering", "no")
-	c.begun = true
 	c.sent.WriteHeader(http.StatusOK)
 	for {
 		if c.conn.SetWriteDeadline(time.Now().Add(h.cfg.Request)) != nil || c.conn.Flush() != nil {
-			return nil
+			return
 		}
 		select {
 		case <-c.gone:
-			return nil
+			return
 		case <-sink.closed:
-			return nil
+			return
 		case frame := <-sink.frames:
 			if _, err := c.sent.Write(frame); err != nil {
-				return nil
+				return
 			}
 		}
 	}
