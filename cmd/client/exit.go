@@ -175,10 +175,18 @@ func (a *app) hint(err error) string {
 		return "is this the address of a teammem server? client where shows where the address comes from"
 	case code == api.Permission:
 		return "ask an administrator for the role that may; client whoami shows yours"
+	case hasCode(err, api.ErrorCodeNoEntry):
+		return "client log shows which entries were written, and at which versions"
 	case errors.Is(err, fs.ErrNotExist):
 		return "client where shows which directory is meant, and why"
 	}
 	return ""
+}
+
+// hasCode reports whether the server said so, by its word for it.
+func hasCode(err error, code string) bool {
+	var e *api.Error
+	return errors.As(err, &e) && e.Details.ErrorCode == code
 }
 
 // errorKind is the stock client's word for what went wrong.

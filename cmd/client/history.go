@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"slices"
 	"strconv"
 	"strings"
@@ -233,7 +234,10 @@ func (a *app) diff(ctx context.Context, item string) error {
 	}
 	defer func() { _ = dir.Close() }()
 	here, err := dir.Read(entry.Key, api.DefaultLimits.EntryBytes)
-	if err != nil {
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return &usageError{err: fmt.Errorf("there is no file %s in %s to compare with", entry.Key, t.dir), hint: "client show prints the entry; client pull --once brings what the server has"}
+	case err != nil:
 		return err
 	}
 	from, to := fmt.Sprintf("%s@%d", entry.Key, entry.Version), string(entry.Key)+" (here)"
